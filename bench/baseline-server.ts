@@ -12,6 +12,8 @@ import { CreateOfframpsBody, OfframpsAnswer } from "../src/offramps/schemas.ts";
 import { openRateSource } from "../src/partners/rates/open-rate-source.ts";
 import { toPaymentDetails } from "../src/payment-details/store.ts";
 import { AccountMap } from "../src/platform/account-map.ts";
+import { AnswerBudget } from "../src/platform/commands/answer-budget.ts";
+import { PUT_OFF } from "../src/platform/commands/batcher.ts";
 import type { Answer, CommandRequest } from "../src/platform/commands/executor.ts";
 import { replayAnswers } from "../src/platform/commands/replay.ts";
 import type { Command } from "../src/platform/commands/use-case.ts";
@@ -160,15 +162,17 @@ async function findReplay(
 ): Promise<Answer | undefined> {
   const { account_id, id } = command;
   const { rows } = await client.query(
-    `select account_id, id, request_hash, subject_id, answer from commands
-     where account_id = $1 and idempotency_index = $2`,
+    `select account_id, id, request_hash, subject_id, octet_length(answer) as answer_bytes
+     from commands where account_id = $1 and idempotency_index = $2`,
     [account_id, index],
   );
   if (rows.length === 0) return undefined;
   const session = sessionOf(client);
   const stored = new Map([[id, rows[0]]]);
-  const outcomes = await replayAnswers(keyring, session, [command], stored);
+  const budget = new AnswerBudget();
+  const outcomes = await replayAnswers(keyring, session, [command], stored, budget);
   const outcome = outcomes.get(id)!;
+  if (outcome === PUT_OFF) throw new Error("the only command of a set is never put off");
   if ("refusal" in outcome) throw outcome.refusal;
   return outcome.answer;
 }

@@ -85,7 +85,9 @@ export function sizeProblems(rows: readonly BatchRow[]): Problem[] {
   const cells = rows.flatMap((row) => Object.entries(row.cells));
   const length = cells.reduce((sum, [name, text]) => sum + name.length + text.length, 0);
   if (length <= CELLS_LENGTH_MAX) return [];
-  const message = `The cells have ${length} characters together; at most ${CELLS_LENGTH_MAX} fit into a batch. Split the file.`;
+  const message =
+    `The cells have ${length} characters together; at most ${CELLS_LENGTH_MAX} fit into a batch. ` +
+    "Split the file.";
   return [{ field: "batch.rows", code: "value_too_long", message }];
 }
 

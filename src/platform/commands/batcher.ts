@@ -10,12 +10,17 @@ export type Batchable = {
   sender?: string;
 };
 
+/** Instead of an answer: nothing was done for this command, which is part of the next set. */
+export const PUT_OFF = Symbol("put off");
+export type PutOff = typeof PUT_OFF;
+
 export type BatcherOptions<Command extends Batchable, Answer> = {
   /**
-   * Runs a set and returns the answer of each command, keyed by the command. May throw only if
-   * certainly nothing was written: the commands are then run again, each alone.
+   * Runs a set and returns the answer of each command, keyed by the command. May put off some of
+   * them, never all. May throw only if certainly nothing was written: the commands are then run
+   * again, each alone.
    */
-  run: (commands: Command[]) => Promise<Map<Command, Answer>>;
+  run: (commands: Command[]) => Promise<Map<Command, Answer | PutOff>>;
   /** Whether commands of several accounts may share a batch. */
   across_accounts: boolean;
   /** Limits of a batch; a single command above them runs alone. */
@@ -95,15 +100,19 @@ class BatchQueue<Command extends Batchable, Answer> {
       return Promise.reject(new Refusal("unavailable", message, RETRY_AFTER_SECONDS));
     }
     return new Promise((resolve, reject) => {
-      const name = queueName(command);
-      const queue = this.#queues.get(name);
-      const waiting = { command, resolve, reject };
-      if (queue) queue.push(waiting);
-      else this.#queues.set(name, [waiting]);
-      this.#queued.add(command.account_id);
-      this.#queued_bytes.add(command.account_id, command.bytes);
+      this.#queueOf(command).push({ command, resolve, reject });
       this.#pump();
     });
+  }
+
+  /** The queue to which the command is about to be added. */
+  #queueOf(command: Command): Waiting<Command, Answer>[] {
+    const name = queueName(command);
+    const queue = this.#queues.get(name) ?? [];
+    this.#queues.set(name, queue);
+    this.#queued.add(command.account_id);
+    this.#queued_bytes.add(command.account_id, command.bytes);
+    return queue;
   }
 
   /** An empty queue accepts a command of any size. */
@@ -206,7 +215,7 @@ class BatchQueue<Command extends Batchable, Answer> {
   }
 
   async #runBatch(batch: readonly Waiting<Command, Answer>[]): Promise<void> {
-    let answers: Map<Command, Answer>;
+    let answers: Map<Command, Answer | PutOff>;
     try {
       answers = await this.#options.run(batch.map((waiting) => waiting.command));
     } catch (error) {
@@ -215,9 +224,17 @@ class BatchQueue<Command extends Batchable, Answer> {
       for (const waiting of batch) await this.#runBatch([waiting]);
       return;
     }
+    const put_off = batch.filter(({ command }) => answers.get(command) === PUT_OFF);
+    // Otherwise they would be run for ever.
+    const is_put_back = put_off.length < batch.length;
+    if (is_put_back)
+      for (const one of put_off.toReversed()) this.#queueOf(one.command).unshift(one);
     for (const { command, resolve, reject } of batch) {
-      if (answers.has(command)) resolve(answers.get(command)!);
-      else reject(new Error("a command was left without an answer"));
+      const answer = answers.get(command);
+      if (answer === PUT_OFF && is_put_back) continue;
+      if (answer === undefined || answer === PUT_OFF) {
+        reject(new Error("a command was left without an answer"));
+      } else resolve(answer);
     }
   }
 }

@@ -2,7 +2,7 @@ import type { Clock } from "../clock.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import type { Keyring } from "../encryption/keyring.ts";
 import type { Refusal } from "../errors.ts";
-import type { Batchable } from "./batcher.ts";
+import type { Batchable, PutOff } from "./batcher.ts";
 import type { Command, Idempotency } from "./use-case.ts";
 
 /** A command as a caller submits it. */
@@ -31,7 +31,7 @@ export type Queued = Batchable & { request: CommandRequest<unknown> };
 export type Try = {
   commands: ReadonlyMap<Queued, Command<unknown>>;
   /** By the command's id, never by position. */
-  outcomes: Map<string, Outcome>;
+  outcomes: Map<string, Outcome | PutOff>;
   /** The commands whose rows are part of the transaction. */
   written: Command<unknown>[];
 };

@@ -2,8 +2,10 @@ import type { Transaction } from "../db/database.ts";
 import { open, type Place, seal } from "../encryption/cipher.ts";
 import type { Keyring } from "../encryption/keyring.ts";
 import { Refusal } from "../errors.ts";
+import type { AnswerBudget } from "./answer-budget.ts";
+import { PUT_OFF, type PutOff } from "./batcher.ts";
 import type { Outcome } from "./model.ts";
-import type { StoredAnswer } from "./store.ts";
+import { listAnswers, type StoredAnswer } from "./store.ts";
 import type { Command } from "./use-case.ts";
 
 const KEY_VERSION = 1;
@@ -14,24 +16,30 @@ export async function replayAnswers(
   tx: Transaction,
   commands: readonly Command<unknown>[],
   stored: ReadonlyMap<string, StoredAnswer>,
-): Promise<Map<string, Outcome>> {
-  const outcomes = new Map<string, Outcome>();
+  budget: AnswerBudget,
+): Promise<Map<string, Outcome | PutOff>> {
+  const outcomes = new Map<string, Outcome | PutOff>();
   const equal: { command: Command<unknown>; found: StoredAnswer }[] = [];
   for (const command of commands) {
     const found = stored.get(command.id);
     if (!found) continue;
-    if (found.request_hash.equals(command.idempotency!.request_hash)) {
+    if (!found.request_hash.equals(command.idempotency!.request_hash)) {
+      outcomes.set(command.id, { refusal: new Refusal("idempotency_key_reused") });
+    } else if (budget.is_spent) {
+      outcomes.set(command.id, PUT_OFF);
+    } else {
+      budget.spend(found.answer_bytes);
       equal.push({ command, found });
-    } else outcomes.set(command.id, { refusal: new Refusal("idempotency_key_reused") });
+    }
   }
-  const keyOf = await keyring.openOwners(
-    tx,
-    equal.map(({ found }) => found),
-  );
+  const wanted = equal.map(({ found }) => found);
+  const [answers, keyOf] = await Promise.all([
+    listAnswers(tx, wanted),
+    keyring.openOwners(tx, wanted),
+  ]);
   for (const { command, found } of equal) {
-    const { account_id, id } = command;
-    const key = keyOf(found);
-    outcomes.set(id, key ? replay(key, account_id, found) : gone());
+    const [key, answer] = [keyOf(found), answers.get(found.id)];
+    outcomes.set(command.id, key && answer ? replay(key, found, answer) : gone());
   }
   return outcomes;
 }
@@ -40,8 +48,8 @@ export function sealAnswer(key: Buffer, { account_id, id }: Command<unknown>, bo
   return seal(key, KEY_VERSION, answerPlace(account_id, id), Buffer.from(body));
 }
 
-function replay(key: Buffer, account_id: string, found: StoredAnswer): Outcome {
-  const body = open(key, answerPlace(account_id, found.id), found.answer).toString();
+function replay(key: Buffer, { account_id, id }: StoredAnswer, answer: Buffer): Outcome {
+  const body = open(key, answerPlace(account_id, id), answer).toString();
   return { answer: { body, replayed: true } };
 }
 

@@ -2,7 +2,9 @@ import type { Transaction } from "../db/database.ts";
 import { Refusal } from "../errors.ts";
 import { letOthersRun } from "../let-others-run.ts";
 import { realTime } from "../tasks/real-time.ts";
-import type { ExecutorDeps, Outcome, Try } from "./model.ts";
+import { AnswerBudget } from "./answer-budget.ts";
+import { PUT_OFF } from "./batcher.ts";
+import type { ExecutorDeps, Try } from "./model.ts";
 import { noteOrigins } from "./origins.ts";
 import { replayAnswers, sealAnswer } from "./replay.ts";
 import { findStoredAnswers, insertCommands } from "./store.ts";
@@ -31,22 +33,22 @@ export async function runInTransaction(
   for (const { id, credential_id } of commands) {
     if (!active.has(credential_id)) outcomes.set(id, { refusal: new Refusal("unauthorized") });
   }
-  const replayed = await replayAnswers(deps.keyring, tx, unanswered(), stored);
+  const budget = new AnswerBudget();
+  const replayed = await replayAnswers(deps.keyring, tx, unanswered(), stored, budget);
   for (const [id, outcome] of replayed) outcomes.set(id, outcome);
 
   const fresh = unanswered();
   const bytes = [...attempt.commands.keys()].reduce((sum, queued) => sum + queued.bytes, 0);
   await letOthersRun(bytes);
-  const accepted = decide(use_case, loaded, fresh, outcomes, now);
+  const accepted = await decide(use_case, loaded, fresh, { outcomes, budget }, now);
   // The same request may have been committed by another process between our statements: then it was
   // refused because of its own effect, and its answer is stored by now.
-  const refused = fresh.filter(({ id }) => outcomes.has(id));
+  const refused = fresh.filter(({ id }) => outcomes.has(id) && outcomes.get(id) !== PUT_OFF);
   const late = await findStoredAnswers(tx, refused);
-  const replayed_late = await replayAnswers(deps.keyring, tx, refused, late);
+  const replayed_late = await replayAnswers(deps.keyring, tx, refused, late, budget);
   for (const [id, outcome] of replayed_late) outcomes.set(id, outcome);
   if (accepted.length === 0) return;
-  const rows = accepted.map(({ command, output, subject }) => {
-    const body = use_case.render(output);
+  const rows = accepted.map(({ command, body, subject }) => {
     outcomes.set(command.id, { answer: { body, replayed: false } });
     written.push(command);
     const key = subject?.key ?? account_keys.get(command.account_id)!;
@@ -62,19 +64,31 @@ export async function runInTransaction(
   await use_case.record(tx, loaded, accepted, now);
 }
 
-/** Records the refusals and returns the accepted commands. */
-function decide(
+type Answered = Accepted<unknown, unknown> & { body: string };
+
+/** Records the refusals and returns the accepted commands with the bodies of their answers. */
+async function decide(
   use_case: AnyUseCase,
   loaded: unknown,
   commands: readonly Command<unknown>[],
-  outcomes: Map<string, Outcome>,
+  { outcomes, budget }: Pick<Try, "outcomes"> & { budget: AnswerBudget },
   now: Date,
-): Accepted<unknown, unknown>[] {
-  const accepted: Accepted<unknown, unknown>[] = [];
+): Promise<Answered[]> {
+  const accepted: Answered[] = [];
   for (const command of commands) {
+    if (budget.is_spent) {
+      outcomes.set(command.id, PUT_OFF);
+      continue;
+    }
     const verdict = use_case.decide(loaded, command, now);
-    if ("refusal" in verdict) outcomes.set(command.id, verdict);
-    else accepted.push({ command, ...verdict });
+    if ("refusal" in verdict) {
+      outcomes.set(command.id, verdict);
+      continue;
+    }
+    const body = use_case.render(verdict.output);
+    budget.spend(body.length);
+    accepted.push({ command, ...verdict, body });
+    await letOthersRun(body.length);
   }
   return accepted;
 }

@@ -7,6 +7,7 @@ import {
 import { Refusal } from "../errors.ts";
 import { newId } from "../ids.ts";
 import { realTime } from "../tasks/real-time.ts";
+import type { PutOff } from "./batcher.ts";
 import { findOutcome } from "./find-outcome.ts";
 import type { ExecutorDeps, Outcome, Queued, Try } from "./model.ts";
 import { runInTransaction } from "./run-in-transaction.ts";
@@ -25,7 +26,7 @@ export async function runToTheEnd(
   deps: ExecutorDeps,
   use_case: AnyUseCase,
   queued: readonly Queued[],
-): Promise<Map<Queued, Outcome>> {
+): Promise<Map<Queued, Outcome | PutOff>> {
   const { answer_max_ms } = deps;
   for (let tries = 1; ; tries += 1) {
     const now = deps.clock.now();
@@ -70,7 +71,7 @@ async function findEnd(deps: ExecutorDeps, attempt: Try, error: unknown): Promis
   return findOutcome(deps.database, witness, limit_ms, realTime(deps.clock));
 }
 
-function answersOf({ commands, outcomes }: Try): Map<Queued, Outcome> {
+function answersOf({ commands, outcomes }: Try): Map<Queued, Outcome | PutOff> {
   return mapValues(commands, ({ id }) => outcomes.get(id)!);
 }
 

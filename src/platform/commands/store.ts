@@ -7,7 +7,7 @@ export type StoredAnswer = {
   id: string;
   request_hash: Buffer;
   subject_id: string | null;
-  answer: Buffer;
+  answer_bytes: number;
 };
 
 type CommandRow = {
@@ -25,8 +25,9 @@ export async function findStoredAnswers(
   if (keyed.length === 0) return new Map();
   const accounts = accountsOf(tx, keyed);
   const rows = await tx.query<StoredAnswer & { idempotency_index: Buffer }>(
-    `select account_id, idempotency_index, id, request_hash, subject_id, answer from commands
-     where account_id ${accounts.equal} and idempotency_index = any($2::bytea[])`,
+    `select account_id, idempotency_index, id, request_hash, subject_id,
+       octet_length(answer) as answer_bytes
+     from commands where account_id ${accounts.equal} and idempotency_index = any($2::bytea[])`,
     [accounts.value, keyed.map((command) => command.idempotency!.index)],
   );
   const by_key = new Map(
@@ -38,6 +39,21 @@ export async function findStoredAnswers(
     if (row) stored.set(id, row);
   }
   return stored;
+}
+
+/** The sealed answers of these commands, by their id; absent if one was deleted meanwhile. */
+export async function listAnswers(
+  tx: Session,
+  found: readonly StoredAnswer[],
+): Promise<Map<string, Buffer>> {
+  if (found.length === 0) return new Map();
+  const accounts = accountsOf(tx, found);
+  const rows = await tx.query<{ id: string; answer: Buffer }>(
+    `select id, answer from commands
+     where account_id ${accounts.equal} and id = any($2::uuid[]) and answer is not null`,
+    [accounts.value, found.map(({ id }) => id)],
+  );
+  return new Map(rows.map(({ id, answer }) => [id, answer]));
 }
 
 /** Locks this key; waits for another request that has locked it, in any process. */

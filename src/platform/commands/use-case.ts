@@ -47,7 +47,10 @@ export type UseCase<Input, Loaded, Output> = {
   rows: (input: Input) => number;
   /** Sends all reads at once; locks come first, in separate statements. */
   load: (tx: Transaction, commands: readonly Command<Input>[]) => Promise<Loaded>;
-  /** Called for one command after the other; notes in `loaded` what later ones must consider. */
+  /**
+   * Called for one command after the other, its answer rendered before the next; notes in `loaded`
+   * what later ones must consider. Not called for those that are put off to the next set.
+   */
   decide: (loaded: Loaded, command: Command<Input>, now: Date) => Verdict<Output>;
   /** Queues the writes of the accepted commands: one statement per table, unless it is large. */
   record: (

@@ -5,7 +5,7 @@ import { newId } from "../../platform/ids.ts";
 import type { Checked } from "../../platform/problems.ts";
 import { enqueueTasksAt } from "../../platform/tasks/tasks.ts";
 import { checkFileCount, type ExportRecord, type ExportTerms, writtenAfter } from "./model.ts";
-import { countFiles, insertExport } from "./store.ts";
+import { countFiles, insertExport, lockExportCounts } from "./store.ts";
 import { WRITE_EXPORT_TASK } from "./write-exports.ts";
 
 type NewExport = { wanted: Checked<ExportTerms> };
@@ -19,7 +19,11 @@ export function createExports(
   return {
     name: "create-exports",
     rows: () => 1,
-    load: (tx, commands) => countFiles(tx, [...new Set(commands.map((c) => c.account_id))]),
+    load: async (tx, commands) => {
+      const account_ids = [...new Set(commands.map((command) => command.account_id))];
+      await lockExportCounts(tx, account_ids);
+      return countFiles(tx, account_ids);
+    },
     decide: decideOne,
     record: (tx, _loaded, accepted, now) => {
       const added = accepted.map(({ output }) => output);

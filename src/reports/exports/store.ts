@@ -36,6 +36,18 @@ export function listExportsByDigest(session: Session, digest: Buffer): Promise<E
   return session.query("select * from exports where digest = $1 order by id", [digest]);
 }
 
+/** For whoever counts an account's exports before another is added. */
+export async function lockExportCounts(
+  session: Session,
+  account_ids: readonly string[],
+): Promise<void> {
+  await session.query(
+    `select pg_advisory_xact_lock(hashtextextended('exports of ' || id, 0))
+     from (select id from unnest($1::text[]) as id order by id) as wanted`,
+    [account_ids],
+  );
+}
+
 /** How many exports of these accounts have a file or will have one, and since when. */
 export async function countFiles(
   session: Session,

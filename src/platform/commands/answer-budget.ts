@@ -1,0 +1,19 @@
+/** As much as the requests of a set: what is written and answered together is bounded by both. */
+const ANSWER_BYTES_MAX = 1_000_000;
+
+/**
+ * How much a set may answer. A request of 200 bytes can have an answer of megabytes, which are
+ * rendered, encrypted and kept until the commit. What comes after the limit is put off to the next
+ * set; the first command is always answered.
+ */
+export class AnswerBudget {
+  #left = ANSWER_BYTES_MAX;
+
+  get is_spent(): boolean {
+    return this.#left <= 0;
+  }
+
+  spend(bytes: number): void {
+    this.#left -= bytes;
+  }
+}
