@@ -2903,7 +2903,7 @@ export interface components {
             payment_detail_id: string;
             /** @description Name, masked account, and the codes of its bank. */
             payee: string;
-            /** @description Whether no payout of the account has reached this account number before, at any bank. */
+            /** @description Whether no payout of the account has reached this account number at this bank before. */
             is_new_payee: boolean;
             /** @description Whether its payment detail was created in the 24 hours before the proposal. */
             is_recent_payee: boolean;

@@ -2,7 +2,7 @@ import { bankCountriesOf, ibanCountryOf } from "../catalogue/bank-countries.ts";
 import { accountNumberIn } from "../catalogue/bank-identifiers.ts";
 import { type Catalogue, requirementOf } from "../catalogue/catalogue.ts";
 import { PAYOUT_CURRENCIES } from "../catalogue/currencies.ts";
-import type { FieldRule } from "../catalogue/field-rules.ts";
+import { type FieldRule, normaliseField } from "../catalogue/field-rules.ts";
 import {
   ACCOUNT_IDENTIFIERS,
   BANK_IDENTIFIERS,
@@ -66,6 +66,28 @@ export function plainBankName(name: string | null | undefined): string {
     .normalize("NFKC")
     .toLowerCase()
     .replace(/[^\p{L}\p{M}\p{N}]+/gu, "");
+}
+
+/** Without spaces and hyphens, in upper case; a BIC of the head office without its `XXX`. */
+export function plainIdentifier(text: string): string {
+  const compact = normaliseField("iban", text).replaceAll("-", "");
+  return /^[A-Z]{6}[A-Z0-9]{2}XXX$/.test(compact) ? compact.slice(0, 8) : compact;
+}
+
+/**
+ * The account at its bank that a rail pays, for comparison: every identifier by which it pays, with
+ * the country of the bank, and the bank's name where only that says which bank it is. Null in a
+ * detail that the rail cannot pay.
+ */
+export function paidAccountOf(catalogue: Catalogue, payee: Payee): string | null {
+  if (!accountField(catalogue, payee)) return null;
+  const { fields } = payee;
+  const identifiers = paidBy(catalogue, payee).map((name) => [
+    name,
+    plainIdentifier(fields[name]!),
+  ]);
+  const bank = isBankByName(catalogue, payee) ? plainBankName(fields.bank_name) : "";
+  return JSON.stringify([bankCountry(catalogue, payee), bank, ...identifiers.sort()]);
 }
 
 /** The field that identifies the account itself; null in a detail that the rail cannot pay. */

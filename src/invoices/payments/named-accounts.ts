@@ -1,12 +1,17 @@
 import type { Catalogue } from "../../catalogue/catalogue.ts";
-import { normaliseField } from "../../catalogue/field-rules.ts";
 import {
   ACCOUNT_IDENTIFIERS,
   BANK_CODES,
   type FieldName,
 } from "../../catalogue/payment-detail-fields.ts";
 import type { PaymentDetailFields } from "../../payment-details/model.ts";
-import { isBankByName, type Payee, paidBy, plainBankName } from "../../payment-details/payee.ts";
+import {
+  isBankByName,
+  type Payee,
+  paidBy,
+  plainBankName,
+  plainIdentifier,
+} from "../../payment-details/payee.ts";
 import { findPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Session } from "../../platform/db/database.ts";
@@ -84,7 +89,7 @@ function toNamedAccount(
 ): Omit<NamedAccount, "changed_at"> {
   const valuesOf = (names: readonly FieldName[], ...texts: (string | undefined)[]) => {
     const values = names.map((name) => detail?.[name]);
-    return new Set([...values, ...texts].flatMap((text) => (text ? [normalised(text)] : [])));
+    return new Set([...values, ...texts].flatMap((text) => (text ? [plainIdentifier(text)] : [])));
   };
   return {
     accounts: valuesOf(ACCOUNT_IDENTIFIERS, written.iban, written.accountNumber),
@@ -120,7 +125,7 @@ export function payeeProblem(
 function isNamed(catalogue: Catalogue, account: NamedAccount, payee: Payee): boolean {
   const names = paidBy(catalogue, payee);
   const has = (values: ReadonlySet<string>, name: FieldName) =>
-    !names.includes(name) || values.has(normalised(payee.fields[name]!));
+    !names.includes(name) || values.has(plainIdentifier(payee.fields[name]!));
   const is_account_named = ACCOUNT_IDENTIFIERS.some((name) => names.includes(name));
   return (
     is_account_named &&
@@ -130,10 +135,4 @@ function isNamed(catalogue: Catalogue, account: NamedAccount, payee: Payee): boo
     (!isBankByName(catalogue, payee) ||
       account.bank_names.has(plainBankName(payee.fields.bank_name)))
   );
-}
-
-/** Without spaces and hyphens, in upper case; a BIC of the head office without its `XXX`. */
-function normalised(text: string): string {
-  const compact = normaliseField("iban", text).replaceAll("-", "");
-  return /^[A-Z]{6}[A-Z0-9]{2}XXX$/.test(compact) ? compact.slice(0, 8) : compact;
 }

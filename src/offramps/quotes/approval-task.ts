@@ -129,7 +129,7 @@ async function compareTerms(
   const { account_id, user_id } = quote;
   const keys = await keyring.openUserKeys(tx, [{ account_id, user_id }]);
   const content = (await findContents(tx, keyring, [proposal])).get(proposal.id);
-  const terms = await loadTerms(tx, { catalogue, keys }, quote, now);
+  const terms = await loadTerms(tx, { catalogue, keyring, keys }, quote, now);
   return { keys, content, terms, is_same: content?.digest === digestTerms(terms) };
 }
 

@@ -65,13 +65,10 @@ export async function loadApprovals(
     worst.take(request);
     return false;
   });
+  const names = { catalogue, keys, keyring: rules.keyring, policy };
   const descriptions = await Promise.all(
     may_need.map(
-      async (quote) =>
-        [
-          quote.id,
-          await describeQuote(tx, { catalogue, keys, policy }, quote, rules.now()),
-        ] as const,
+      async (quote) => [quote.id, await describeQuote(tx, names, quote, rules.now())] as const,
     ),
   );
   const credentials = may_need.length > 0 ? commands.map((command) => command.credential_id) : [];

@@ -63,7 +63,7 @@ export async function proposeLatePayees(
   if (!isAnyCoolingOff(approvals, await findLatePayees(tx, approvals, quote))) return quote;
   const { account_id, user_id, deposit_token: currency } = quote;
   const keys = await keyring.openUserKeys(tx, [{ account_id, user_id }]);
-  const names = { catalogue, policy, keys };
+  const names = { catalogue, policy, keyring, keys };
   const { summary, ...described } = await describeQuote(tx, names, quote, now);
   const toUsd = await approvals.usdValue(tx);
   const amount = quote.token_amount - quote.token_fees;

@@ -1,3 +1,4 @@
+import type { Rail } from "../../catalogue/rails.ts";
 import type { Session } from "../../platform/db/database.ts";
 import type { RecordKey } from "../../platform/db/rows.ts";
 
@@ -7,27 +8,52 @@ type PayeeFacts = {
   /** The same for all payment details of one bank account. */
   payee: string;
   created_at: Date;
-  /** Whether a payout of the account has reached this bank account before. */
-  was_paid: boolean;
 };
+
+/** A payment detail that a payout has reached by this rail. */
+type PaidDetail = { id: string; rails: Rail };
+
+/** Payment details with one number, and their payouts, that are read for what was paid before. */
+const PAID_DETAILS_MAX = 20;
+const PAID_OFFRAMPS_MAX = 100;
 
 /** Destinations of a quote's offramps. */
 export function listPayees(
   session: Session,
   account_id: string,
-  quote_id: string,
   payment_detail_ids: readonly string[],
 ): Promise<PayeeFacts[]> {
   return session.query<PayeeFacts>(
-    `with named as (
-       select d.id, d.created_at, coalesce(d.payee_index, uuid_send(d.id)) as payee
-       from payment_details d where d.account_id = $1 and d.id = any($3::uuid[]))
-     select named.id as payment_detail_id, encode(named.payee, 'hex') as payee, named.created_at,
-       exists (select from payment_details d
-         join offramps o on o.account_id = d.account_id and o.payment_detail_id = d.id
-         where d.account_id = $1 and coalesce(d.payee_index, uuid_send(d.id)) = named.payee
-           and o.quote_id <> $2 and o.status = 'fiat_sent') as was_paid
-     from named`,
+    `select id as payment_detail_id, created_at,
+       encode(coalesce(payee_index, uuid_send(id)), 'hex') as payee
+     from payment_details where account_id = $1 and id = any($2::uuid[])`,
+    [account_id, payment_detail_ids],
+  );
+}
+
+/**
+ * What payouts of other quotes have reached of the payees of these payment details: the details
+ * themselves first, then the newest with the same number, which may be at another bank.
+ */
+export function listPaidDetails(
+  session: Session,
+  account_id: string,
+  quote_id: string,
+  payment_detail_ids: readonly string[],
+): Promise<PaidDetail[]> {
+  const isPaidBefore = "quote_id <> $2 and status = 'fiat_sent'";
+  return session.query<PaidDetail>(
+    `select distinct paid.id, reached.rails from payment_details named
+     cross join lateral (select d.id from payment_details d
+       where d.account_id = $1 and coalesce(d.payee_index, uuid_send(d.id)) =
+           coalesce(named.payee_index, uuid_send(named.id))
+         and exists (select from offramps where account_id = $1 and payment_detail_id = d.id
+           and ${isPaidBefore})
+       order by d.id = named.id desc, d.id desc limit ${PAID_DETAILS_MAX}) as paid
+     cross join lateral (select rails from offramps where account_id = $1
+         and payment_detail_id = paid.id and ${isPaidBefore}
+       order by id desc limit ${PAID_OFFRAMPS_MAX}) as reached
+     where named.account_id = $1 and named.id = any($3::uuid[])`,
     [account_id, quote_id, payment_detail_ids],
   );
 }

@@ -31,7 +31,7 @@ const ProposedPayout = Type.Object(
     payee: Type.String({ description: "Name, masked account, and the codes of its bank." }),
     is_new_payee: Type.Boolean({
       description:
-        "Whether no payout of the account has reached this account number before, at any bank.",
+        "Whether no payout of the account has reached this account number at this bank before.",
     }),
     is_recent_payee: Type.Boolean({
       description: "Whether its payment detail was created in the 24 hours before the proposal.",

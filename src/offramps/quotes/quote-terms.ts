@@ -1,18 +1,18 @@
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { minorDigits } from "../../catalogue/currencies.ts";
 import type { Metadata } from "../../catalogue/metadata.ts";
-import { payeeOf } from "../../payment-details/payee.ts";
+import { paidAccountOf, payeeOf } from "../../payment-details/payee.ts";
 import { findPaymentDetails, toPaymentDetails } from "../../payment-details/store.ts";
 import type { Session } from "../../platform/db/database.ts";
 import { DAY_MS } from "../../platform/durations.ts";
-import type { SubjectKeys } from "../../platform/encryption/keyring.ts";
+import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
 import { FIRST_ID } from "../../platform/ids.ts";
 import { minorToText } from "../../platform/money.ts";
 import { digestOf } from "../../platform/sealing/seal.ts";
 import type { Offramp } from "../model.ts";
 import { listQuoteOfframps, type OfframpRow, toOfframps } from "../store.ts";
 import type { Quote } from "./model.ts";
-import { listPayees } from "./payee-store.ts";
+import { listPaidDetails, listPayees } from "./payee-store.ts";
 
 /** A payout of a quote, with what members need to know of its payee. */
 export type PayoutTerms = {
@@ -23,14 +23,14 @@ export type PayoutTerms = {
   payee: string;
   /** The same for all payment details of one bank account. */
   payee_key: string;
-  /** No payout of the account has reached this bank account before. */
+  /** No payout of the account has reached this number at this bank before. */
   is_new_payee: boolean;
   /** Its payment detail was created in the 24 hours before `at`. */
   is_recent_payee: boolean;
 };
 
-/** What the names of payees are read with. */
-export type NameSource = { catalogue: Catalogue; keys: SubjectKeys };
+/** What payees are read with: the keys of the quote's user, and those of others paid before. */
+export type NameSource = { catalogue: Catalogue; keys: SubjectKeys; keyring: Keyring };
 
 const ROWS_AT_ONCE = 500;
 
@@ -53,33 +53,59 @@ export async function loadTerms(
 /** Payouts of one quote, in the order given. */
 export async function toTerms(
   session: Session,
-  { catalogue, keys }: NameSource,
+  names: NameSource,
   rows: readonly OfframpRow[],
   at: Date,
 ): Promise<PayoutTerms[]> {
   const [first] = rows;
   if (!first) return [];
-  const { account_id, quote_id } = first;
+  const { catalogue, keys } = names;
+  const { account_id } = first;
   const detail_ids = [...new Set(rows.map((row) => row.payment_detail_id))];
-  const payees = await listPayees(session, account_id, quote_id, detail_ids);
+  const payees = await listPayees(session, account_id, detail_ids);
   const facts_of = new Map(payees.map((facts) => [facts.payment_detail_id, facts]));
   const detail_keys = detail_ids.map((detail_id) => ({ account_id, id: detail_id }));
   const details = toPaymentDetails(await findPaymentDetails(session, detail_keys), keys);
   const fields_of = new Map(details.map((row) => [row.id, row.fields]));
+  const paid_before = await findPaidBefore(session, names, first, detail_ids);
   return toOfframps(rows, keys).map(({ offramp }) => {
     const { payment_detail_id, rails: rail } = offramp;
     const { metadata, ...rest } = offramp.details;
     const facts = facts_of.get(payment_detail_id)!;
     const fields = fields_of.get(payment_detail_id);
+    const paid = fields ? paidAccountOf(catalogue, { fields, rail }) : null;
     return {
       offramp: { ...offramp, details: { ...rest, metadata: {} } },
       metadata_digest: digestMetadata(metadata),
       payee: fields ? payeeOf(catalogue, { fields, rail }) : "Unknown payee",
       payee_key: facts.payee,
-      is_new_payee: !facts.was_paid,
+      is_new_payee: paid === null || !paid_before.has(paid),
       is_recent_payee: facts.created_at.getTime() > at.getTime() - DAY_MS,
     };
   });
+}
+
+/** The accounts that payouts of other quotes have reached, as `paidAccountOf` names them. */
+async function findPaidBefore(
+  session: Session,
+  { catalogue, keyring }: NameSource,
+  { account_id, quote_id }: OfframpRow,
+  detail_ids: readonly string[],
+): Promise<ReadonlySet<string | null>> {
+  const paid = await listPaidDetails(session, account_id, quote_id, detail_ids);
+  const paid_ids = [...new Set(paid.map(({ id }) => id))];
+  const rows = await findPaymentDetails(
+    session,
+    paid_ids.map((id) => ({ account_id, id })),
+  );
+  const details = toPaymentDetails(rows, await keyring.openUserKeys(session, rows));
+  const fields_of = new Map(details.map((row) => [row.id, row.fields]));
+  return new Set(
+    paid.map(({ id, rails: rail }) => {
+      const fields = fields_of.get(id);
+      return fields ? paidAccountOf(catalogue, { fields, rail }) : null;
+    }),
+  );
 }
 
 function digestMetadata(metadata: Metadata): string {
@@ -112,8 +138,9 @@ type PayeeSum = Pick<PayoutTerms, "payee" | "is_new_payee" | "is_recent_payee"> 
 export function sumByPayee(terms: readonly PayoutTerms[]): PayeeSum[] {
   const groups = Map.groupBy(
     terms,
-    // The key alone is the same for accounts of one number at two banks.
-    ({ payee, payee_key, offramp }) => `${payee} ${payee_key} ${offramp.destination_currency}`,
+    // The key alone is the same for accounts of one number at two banks; so may be masked IBANs.
+    ({ payee, payee_key, is_new_payee, offramp }) =>
+      `${payee} ${payee_key} ${is_new_payee} ${offramp.destination_currency}`,
   );
   const sums = [...groups.values()].map((group): PayeeSum & { tokens: bigint } => {
     const { offramp, payee, is_new_payee } = group[0]!;
