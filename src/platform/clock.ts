@@ -29,9 +29,9 @@ export async function openClock(database: Database): Promise<Clock & SandboxCloc
     const sent_ms = Date.now();
     const { database_ms, clock_offset_ms } = await readTime(database);
     const received_ms = Date.now();
-    // The database answered at some moment between the two. The known difference is kept while it is
-    // consistent with that, so that time does not jump back and forth on a busy machine; else it
-    // changes by as little as the answer proves, since an answer can be long on its way.
+    // The database answered at some moment between the two. The known difference is kept while it
+    // is consistent with that, so that time does not jump back and forth on a busy machine; else
+    // it changes by as little as the answer proves, since an answer can be long on its way.
     const [least_ms, most_ms] = [database_ms - received_ms, database_ms - sent_ms];
     difference_ms = Math.min(Math.max(difference_ms, least_ms), most_ms);
     offset_ms = Math.max(offset_ms, clock_offset_ms);

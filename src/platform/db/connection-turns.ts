@@ -2,7 +2,7 @@ import { SECOND_MS } from "../durations.ts";
 import { Refusal } from "../errors.ts";
 import { Shares } from "../shares.ts";
 import type { CallerContext } from "./caller-context.ts";
-import { DatabaseUnavailableError } from "./outages.ts";
+import { NoTurnError } from "./outages.ts";
 
 /** Of the connections; the service's own work, such as payouts, does not wait for callers. */
 const CALLERS_PART = 3 / 4;
@@ -95,7 +95,7 @@ export class ConnectionTurns {
       };
       const timer = setTimeout(() => {
         leave();
-        reject(new DatabaseUnavailableError("no connection was free in time"));
+        reject(new NoTurnError("no connection was free in time"));
       }, WAIT_MAX_MS);
       waiting.add(begin);
     });

@@ -3,6 +3,9 @@ import pg from "pg";
 /** The database was unreachable, failed, or was lost before COMMIT: nothing was written. */
 export class DatabaseUnavailableError extends Error {}
 
+/** The database answers, but its caller had no turn in time: too many of its requests wait. */
+export class NoTurnError extends DatabaseUnavailableError {}
+
 /** COMMIT was sent but not answered: only the database knows whether it committed. */
 export class CommitUnknownError extends Error {}
 

@@ -1,19 +1,24 @@
 import type { FastifyRequest } from "fastify";
+import { NoTurnError } from "../db/outages.ts";
 import { Refusal } from "../errors.ts";
 
 /** Logs a request that was answered with 500 or above. */
 export function logFailure(request: FastifyRequest, error: unknown, message: string): void {
-  if (!isBackPressure(error)) {
+  const reason = whyTooMuch(error);
+  if (reason === null) {
     request.log.error({ err: error }, message);
     return;
   }
   // Relevant to an operator if there are many, but nothing failed: no stack, no error.
-  request.log.warn({ error_code: error.code, reason: error.message }, "temporarily refused");
+  request.log.warn({ error_code: "unavailable", reason }, "temporarily refused");
 }
 
-/** We are overloaded or stopping. A refusal with a cause comes from an underlying error. */
-function isBackPressure(error: unknown): error is Refusal {
-  return error instanceof Refusal && error.status === 503 && error.cause === undefined;
+/** We are overloaded or stopping. A refusal with another cause comes from an underlying error. */
+function whyTooMuch(error: unknown): string | null {
+  if (error instanceof NoTurnError) return error.message;
+  if (!(error instanceof Refusal) || error.status !== 503) return null;
+  const { cause, message } = error;
+  return cause === undefined || whyTooMuch(cause) !== null ? message : null;
 }
 
 /** Fastify's error for a body whose sender disconnected: nothing failed here. */
