@@ -860,6 +860,7 @@ create table invoice_changes (
   facts bytea not null,
   other_body bytea,
   at timestamp with time zone not null,
+  acted_by bytea,
   constraint invoice_changes_pkey PRIMARY KEY (account_id, invoice_id, sequence),
   constraint invoice_changes_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
 );

@@ -1,21 +1,24 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { insertRows } from "../platform/db/rows.ts";
-import { sealedText } from "../platform/encryption/sealed-column.ts";
+import { sealedJson, sealedText } from "../platform/encryption/sealed-column.ts";
 import { digestFacts, type InvoiceChange, type KeyedInvoice } from "./model.ts";
+import type { ActedBy } from "./record-acts.ts";
 import { CHANGE_INPUT, type InvoiceKey } from "./store.ts";
 
 const OTHER_BODY = sealedText("invoice_changes", "other_body");
+const ACTED_BY = sealedJson<ActedBy>("invoice_changes", "acted_by");
 
 /** A change with the invoice as it was after it. */
 type RecordedChange = KeyedInvoice & {
   change: InvoiceChange;
   change_key: Buffer | null;
+  acted_by: ActedBy | null;
   /** The event for the other party; null when that party is not notified. */
   other_body: string | null;
 };
 
 export function insertChanges(tx: Transaction, changes: readonly RecordedChange[]): void {
-  const rows = changes.map(({ invoice, change, key, change_key, other_body }) => {
+  const rows = changes.map(({ invoice, change, key, change_key, acted_by, other_body }) => {
     const record = { account_id: invoice.account_id, id: change.id };
     return {
       ...change,
@@ -23,6 +26,7 @@ export function insertChanges(tx: Transaction, changes: readonly RecordedChange[
       invoice_id: invoice.id,
       input: change.input && CHANGE_INPUT.seal(key, record, change.input),
       change_key,
+      acted_by: acted_by && ACTED_BY.seal(key, record, acted_by),
       facts: digestFacts(invoice),
       other_body: other_body === null ? null : OTHER_BODY.seal(key, record, other_body),
     };
@@ -31,8 +35,8 @@ export function insertChanges(tx: Transaction, changes: readonly RecordedChange[
     tx,
     "invoice_changes",
     `account_id uuid, invoice_id uuid, sequence int, id uuid, name text, from_status text,
-     to_status text, actor_account_id uuid, input bytea, change_key bytea, facts bytea,
-     other_body bytea, at timestamptz`,
+     to_status text, actor_account_id uuid, input bytea, change_key bytea, acted_by bytea,
+     facts bytea, other_body bytea, at timestamptz`,
     rows,
   );
 }
@@ -55,6 +59,8 @@ export async function findChangeByKey(
 export type UnsyncedChange = Omit<InvoiceChange, "actor_account_id" | "input"> & {
   facts: Buffer;
   body: string | null;
+  /** Whoever made it for the other party. */
+  acted_by: ActedBy | null;
 };
 
 /** Up to the version of the invoice that was read; later changes are not listed. */
@@ -64,17 +70,26 @@ export async function listUnsynced(
   after_sequence: number,
   account_key: Buffer,
 ): Promise<UnsyncedChange[]> {
-  const rows = await session.query<Omit<UnsyncedChange, "body"> & { other_body: Buffer | null }>(
-    `select id, sequence, name, from_status, to_status, facts, other_body, at
+  const rows = await session.query<
+    Omit<UnsyncedChange, "body" | "acted_by"> & {
+      other_body: Buffer | null;
+      acted_by: Buffer | null;
+    }
+  >(
+    `select id, sequence, name, from_status, to_status, facts, other_body, acted_by, at
      from invoice_changes where account_id = $1 and invoice_id = $2
        and sequence > $3 and sequence <= $4
      order by sequence`,
     [invoice.account_id, invoice.id, after_sequence, invoice.sequence],
   );
   const { account_id } = invoice;
-  return rows.map(({ other_body, ...change }) => {
+  return rows.map(({ other_body, acted_by, ...change }) => {
     const record = { account_id, id: change.id };
-    return { ...change, body: other_body && OTHER_BODY.open(account_key, record, other_body) };
+    return {
+      ...change,
+      body: other_body && OTHER_BODY.open(account_key, record, other_body),
+      acted_by: acted_by && ACTED_BY.open(account_key, record, acted_by),
+    };
   });
 }
 

@@ -19,13 +19,18 @@ import {
 } from "./model.ts";
 import { claimsOf } from "./payments/claim-model.ts";
 import { deleteClaims, insertClaims } from "./payments/claim-store.ts";
+import type { ActedBy } from "./record-acts.ts";
 import type { InvoiceRenderer } from "./render.ts";
 import { updateInvoices } from "./store.ts";
 import { CHECK_CLAIM_TASK, SYNC_COUNTERPARTY_TASK } from "./task-kinds.ts";
 
 const CLAIM_CHANGES: readonly ChangeName[] = ["declareSentPayment", "declareReceivedPayment"];
 
-export type ChangedInvoice = ReturnType<typeof applyChange> & { change_key: Buffer | null };
+export type ChangedInvoice = ReturnType<typeof applyChange> & {
+  change_key: Buffer | null;
+  /** Whoever made it for an account that does not own the invoice. */
+  acted_by: ActedBy | null;
+};
 
 /** The invoice after a change; assigns a new requestId where the change needs one. */
 export function changeInvoice(
@@ -33,10 +38,11 @@ export function changeInvoice(
   act: Act,
   now: Date,
   change_key: Buffer | null = null,
+  acted_by: ActedBy | null = null,
 ): ChangedInvoice {
   const gets_request_id = act.name === "create" || act.name === "c2fPaymentFailed";
   const request = gets_request_id ? { request_id: newRequestId(entry.invoice) } : {};
-  return { ...applyChange(entry, { ...act, ...request }, newId(now), now), change_key };
+  return { ...applyChange(entry, { ...act, ...request }, newId(now), now), change_key, acted_by };
 }
 
 /**

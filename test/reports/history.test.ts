@@ -9,6 +9,7 @@ import { addBilledAccount, BANK_OPTION, sendInvoice } from "../invoices/invoice-
 import { addWaiting, decide } from "../kyc/review/review-fixture.ts";
 import { good } from "../offramps/story.ts";
 import { listOf } from "../partners/screening/sample-lists.ts";
+import { idle } from "../webhooks/webhook-fixture.ts";
 
 let folder: string;
 let server: TestServer;
@@ -112,6 +113,7 @@ test("whoever changed where an invoice is paid, or accepted it, is named to thei
   const redirected = { type: "changePaymentOptions", input: { paymentOptions: [BANK_OPTION] } };
   expect((await eve.call("POST", path, redirected)).statusCode).toBe(200);
   expect((await bob.call("POST", path, { type: "accept" })).statusCode).toBe(200);
+  await idle(server);
   const actsOf = async (key: string) =>
     (await historyOf(id, key)).filter(({ what }) => what === "invoice.change");
   expect(await actsOf(seller.key)).toMatchObject([

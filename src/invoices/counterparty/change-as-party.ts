@@ -13,7 +13,7 @@ import {
   type KeyedInvoice,
   type PartyRole,
 } from "../model.ts";
-import { type ActedBy, recordActs } from "../record-acts.ts";
+import type { ActedBy } from "../record-acts.ts";
 import { changeInvoice, recordChanges } from "../record-changes.ts";
 import { type InvoiceKey, lockInvoices, openInvoices } from "../store.ts";
 
@@ -32,8 +32,9 @@ type PartyAct = {
 /**
  * A change by a party that does not own the invoice. The owner's row is authoritative, so the
  * change is decided and written there, under that account alone; the acting account is notified by
- * the same task as of any change. Its response is stored in a transaction of its own: the change
- * stores the request's key, so that a repetition in between finds it applied.
+ * the same task as of any change, which also writes into its audit log who acted. Its response is
+ * stored in a transaction of its own: the change stores the request's key, so that a repetition in
+ * between finds it applied.
  */
 export async function changeAsParty(
   deps: PartyDeps,
@@ -53,12 +54,8 @@ export async function changeAsParty(
     if (problems.length > 0) throw Refusal.of(problems);
     const { name, input, caller } = act;
     const change = { name, input, actor_account_id: caller?.account_id ?? null };
-    const changed = changeInvoice(entry, change, now, act.change_key);
+    const changed = changeInvoice(entry, change, now, act.change_key, caller?.by ?? null);
     recordChanges(tx, deps.renderer, [changed], now);
-    if (caller) {
-      const { account_id, by } = caller;
-      recordActs(tx, [{ account_id, invoice_id: key.id, name, by }], now);
-    }
     return changed;
   });
 }

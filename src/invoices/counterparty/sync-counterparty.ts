@@ -1,5 +1,4 @@
 import { recordEvents } from "../../events/record-events.ts";
-import { AccountMap } from "../../platform/account-map.ts";
 import type { Database, Session, Transaction } from "../../platform/db/database.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
@@ -7,13 +6,14 @@ import { listUnsynced, type UnsyncedChange } from "../change-store.ts";
 import type { InvoiceUseCaseDeps } from "../create-invoices.ts";
 import { wordsOf } from "../links.ts";
 import { type KeyedInvoice, otherRole, ownRole } from "../model.ts";
+import { recordActs } from "../record-acts.ts";
 import { toEvents } from "../record-changes.ts";
 import { findInvoices, openInvoices } from "../store.ts";
 import {
   findView,
   insertViews,
   insertWords,
-  lockViews,
+  lockFutureView,
   updateFreedOfSent,
   updateViews,
 } from "./view-store.ts";
@@ -66,8 +66,7 @@ async function notifyParty(
   const account_id = invoice.shared_with!;
   const role = otherRole(ownRole(invoice.format));
   const key = await keyring.openAccount(tx, account_id);
-  const views = await lockViews(tx, [{ account_id, id: invoice.id }]);
-  const view = AccountMap.of(views, (one) => one).get(account_id, invoice.id);
+  const view = await lockFutureView(tx, { account_id, id: invoice.id });
   const known = view?.sequence ?? invoice.shared_from! - 1;
   const changes = unsynced.filter((change) => change.sequence > known);
   const last = changes.at(-1);
@@ -94,4 +93,8 @@ async function notifyParty(
     body === null ? [] : toEvents(invoice, change, audience, { account_id, key, facts, body }),
   );
   recordEvents(tx, events, now);
+  const acts = changes.flatMap(({ name, acted_by: by }) =>
+    by ? [{ account_id, invoice_id: invoice.id, name, by }] : [],
+  );
+  recordActs(tx, acts, now);
 }

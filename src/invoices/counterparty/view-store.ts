@@ -62,6 +62,18 @@ export function lockViews(tx: Session, keys: readonly InvoiceKey[]): Promise<Inv
   return lockRows(tx, "invoice_views", keys);
 }
 
+/** Of an account's view that may not exist yet, so that its row cannot be locked. */
+export async function lockFutureView(
+  tx: Session,
+  { account_id, id }: InvoiceKey,
+): Promise<InvoiceView | undefined> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
+    `invoice view ${account_id} ${id}`,
+  ]);
+  const [view] = await lockViews(tx, [{ account_id, id }]);
+  return view;
+}
+
 type NewView = {
   account_id: string;
   role: PartyRole;
