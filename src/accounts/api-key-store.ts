@@ -118,7 +118,12 @@ export function listApiKeysById(session: Session, ids: readonly string[]): Promi
 
 /** Fails if somebody changed it. */
 export async function lockApiKey(tx: Session, id: string): Promise<ApiKey | undefined> {
-  const keys = await tx.query<ApiKey>("select * from api_keys where id = $1 for update", [id]);
+  const [found] = await listApiKeysById(tx, [id]);
+  if (!found) return undefined;
+  const keys = await tx.query<ApiKey>(
+    "select * from api_keys where account_id = $1 and id = $2 for update",
+    [found.account_id, id],
+  );
   return API_KEYS.assertVouched(tx, keys)[0];
 }
 

@@ -5,6 +5,7 @@ import {
   findRow,
   insertRow,
   lockRow,
+  perAccount,
   updateRow,
 } from "../platform/db/rows.ts";
 import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
@@ -318,11 +319,14 @@ export function listMembersById(
   account_ids: string[],
   person_ids: string[],
 ): Promise<{ person_id: string; email: Buffer }[]> {
-  const accounts = accountsOf(session, account_ids);
-  return session.query(
-    `select distinct members.person_id, people.email
-     from members join people on people.id = members.person_id
-     where members.account_id ${accounts.equal} and members.person_id = any($2::uuid[])`,
-    [accounts.value, person_ids],
-  );
+  const owned = account_ids.map((account_id) => ({ account_id }));
+  return perAccount(session, owned, (some) => {
+    const accounts = accountsOf(session, some);
+    return session.query(
+      `select distinct members.person_id, people.email
+       from members join people on people.id = members.person_id
+       where members.account_id ${accounts.equal} and members.person_id = any($2::uuid[])`,
+      [accounts.value, person_ids],
+    );
+  });
 }

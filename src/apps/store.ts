@@ -3,6 +3,7 @@ import {
   accountsOf,
   columnsOf,
   distinctSetOf,
+  findRow,
   insertRow,
   perAccount,
   type RecordKey,
@@ -20,13 +21,10 @@ export function insertApp(tx: Transaction, { webhooks_enabled_at, ...app }: Endp
 
 /** By client_id alone, for unauthenticated callers; a deleted application is absent. */
 export async function findAppByClientId(session: Session, id: string): Promise<App | undefined> {
-  const [app] = await session.query<App>(
-    `select apps.* from app_ids
-     join apps on apps.account_id = app_ids.account_id and apps.id = app_ids.id
-     where app_ids.id = $1 and apps.deleted_at is null`,
-    [id],
-  );
-  return app;
+  const owner = await findRow<RecordKey>(session, "app_ids", { id });
+  if (!owner) return undefined;
+  const app = await findRow<App>(session, "apps", { account_id: owner.account_id, id });
+  return app && app.deleted_at === null ? app : undefined;
 }
 
 /** Also of those that were deleted. */

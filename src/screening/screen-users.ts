@@ -60,10 +60,14 @@ type ScreenedRecord = {
 export async function screenUsers(deps: ScreenDeps, users: readonly UserKey[]): Promise<void> {
   const lists = deps.screening.lists();
   if (!lists || users.length === 0) return;
-  const stale = await listUnscreened(deps.database, users, lists.version);
-  for (let at = 0; at < stale.length; at += USERS_AT_ONCE) {
-    const some = stale.slice(at, at + USERS_AT_ONCE);
-    await deps.database.transaction((tx) => screenLocked(tx, deps, some, lists.version));
+  const { by_account } = deps.database;
+  const sets = by_account ? [...Map.groupBy(users, (user) => user.account_id).values()] : [users];
+  for (const set of sets) {
+    const stale = await listUnscreened(deps.database, set, lists.version);
+    for (let at = 0; at < stale.length; at += USERS_AT_ONCE) {
+      const some = stale.slice(at, at + USERS_AT_ONCE);
+      await deps.database.transaction((tx) => screenLocked(tx, deps, some, lists.version));
+    }
   }
 }
 

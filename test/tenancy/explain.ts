@@ -3,8 +3,9 @@ import type { Session } from "../../src/platform/db/database.ts";
 /*
  * What a statement touches, according to PostgreSQL's own planner: EXPLAIN resolves views, aliases,
  * subqueries and the equality of joined columns, which a parser of ours would have to repeat. The
- * account of a table counts as fixed if every row of it that is read has `account_id = $n` or a
- * constant among its conditions, or if every row written gets such a value.
+ * account of a table counts as fixed if every row of it that is read has `account_id = $n`, a
+ * constant, or the account of a row outside of the subquery that is fixed so, among its conditions,
+ * or if every row written gets such a value.
  */
 
 /** The column that a table is distributed by, and its place among the columns. */
@@ -17,7 +18,7 @@ export type Tables = {
 
 export type Touched = {
   /** `account` is a parameter such as `$1`, a constant, or null if the account is not fixed. */
-  tenants: { table: string; account: string | null }[];
+  tenants: { table: string; alias: string; account: string | null }[];
   lookups: string[];
 };
 
@@ -72,6 +73,7 @@ export async function explain(session: Session, tables: Tables, text: string): P
     for (const child of plan.Plans ?? []) visit(child);
   };
   visit(row!["QUERY PLAN"][0]!.Plan);
+  resolve(touched);
   return touched;
 }
 
@@ -86,11 +88,32 @@ function note(plan: Plan, tables: Tables, touched: Touched): void {
   if (plan["Node Type"] === "ModifyTable") {
     // The rows of an update or a delete come from a scan of the same table, which is looked at.
     if (plan.Operation !== "Insert") return;
-    touched.tenants.push({ table, account: insertedAccount(plan, key) });
+    touched.tenants.push({ table, alias: "", account: insertedAccount(plan, key) });
     return;
   }
-  const column = `${plan.Alias ?? table}.${key.column}`;
-  touched.tenants.push({ table, account: fixedBy(plan.Filter ?? "", column) });
+  const alias = plan.Alias ?? table;
+  const account = fixedBy(plan.Filter ?? "", `${alias}.${key.column}`);
+  touched.tenants.push({ table, alias, account });
+}
+
+/** A subquery may compare its account with that of a row outside of it. */
+function resolve(touched: Touched): void {
+  for (const one of touched.tenants) {
+    const seen = new Set<string>();
+    for (
+      let outer = outerOf(one.account);
+      outer && !seen.has(outer);
+      outer = outerOf(one.account)
+    ) {
+      seen.add(outer);
+      one.account = touched.tenants.find(({ alias }) => alias === outer)?.account ?? null;
+    }
+    if (outerOf(one.account)) one.account = null;
+  }
+}
+
+function outerOf(account: string | null): string | undefined {
+  return /^(\w+)\.account_id$/.exec(account ?? "")?.[1];
 }
 
 /** The output of what an insert reads has the table's columns in their order. */
@@ -98,7 +121,8 @@ function insertedAccount(plan: Plan, key: Key): string | null {
   let source = plan.Plans?.find((child) => child["Parent Relationship"] === "Outer");
   // A select with groups, as it is.
   if (source?.Alias === "*SELECT*") source = source.Plans![0];
-  return constantIn(source?.Output?.[key.place - 1] ?? "");
+  const account = constantIn(source?.Output?.[key.place - 1] ?? "");
+  return outerOf(account) ? null : account;
 }
 
 /** The value that the column equals in every row that passes the condition. */
@@ -121,6 +145,7 @@ export function fixedBy(condition: string, column: string): string | null {
 }
 
 function constantIn(text: string): string | null {
+  if (/^\(?\w+\.account_id\)?$/.test(text)) return text.replaceAll(/[()]/g, "");
   return /^\(?(\$\d+|'[0-9a-f-]{36}')\)?(::uuid)?$/.exec(text)?.[1] ?? null;
 }
 

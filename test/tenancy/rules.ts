@@ -122,18 +122,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     reason: "the key that asks for a change of a shared invoice may be the other party's",
   },
   {
-    kind: "not_yet",
-    file: "src/accounts/audit-store.ts",
-    starts: "insert into audit_entries",
-    reason: "who changes another account's invoice is noted in the own log, in one transaction",
-  },
-  {
-    kind: "not_yet",
-    file: "src/platform/sealing/seal.ts",
-    starts: "insert into seal_pending",
-    reason: "the same",
-  },
-  {
     kind: "other_account",
     file: "src/invoices/counterparty/view-store.ts",
     starts: "select v.account_id, v.id",

@@ -1,4 +1,5 @@
 import type { Session } from "../../platform/db/database.ts";
+import { columnsOf, setOf } from "../../platform/db/rows.ts";
 import type { Role } from "../model.ts";
 
 /** Where a session was when its request was accepted. */
@@ -9,25 +10,32 @@ export type SessionState = { id: string; account_id: string; person_id: string; 
  * ends them, or changes the role, waits until what was permitted here is committed: afterwards
  * nothing is written any more. The members are locked first, as by whoever removes one.
  */
-export function listActiveSessions(
+export async function listActiveSessions(
   session: Session,
   states: readonly SessionState[],
   now: Date,
 ): Promise<SessionState[]> {
-  return session.query<SessionState>(
-    `select id, account_id, person_id, role
-     from unnest($1::uuid[], $2::uuid[], $3::uuid[], $4::text[])
-       as wanted (id, account_id, person_id, role)
-     join sessions using (id, account_id, person_id)
-     join members using (account_id, person_id, role)
-     where sessions.state = 'active' and sessions.expires_at > $5
-     for share of members for key share of sessions`,
-    [
-      states.map(({ id }) => id),
-      states.map(({ account_id }) => account_id),
-      states.map(({ person_id }) => person_id),
-      states.map(({ role }) => role),
-      now,
-    ],
-  );
+  const roles = setOf(session, "wanted", "account_id uuid, person_id uuid, role text", states);
+  const wanted = ["id", "account_id", "person_id"] as const;
+  // Sent together, and answered in this order.
+  const [members, sessions] = await Promise.all([
+    session.query<Omit<SessionState, "id">>(
+      `select account_id, person_id, role
+       from ${roles.from} join members using (account_id, person_id, role)
+       order by account_id, person_id for share of members`,
+      roles.values,
+    ),
+    session.query<Omit<SessionState, "role">>(
+      `select id, account_id, person_id
+       from unnest($1::uuid[], $2::uuid[], $3::uuid[]) as wanted (${wanted.join(", ")})
+       join sessions using (${wanted.join(", ")})
+       where sessions.state = 'active' and sessions.expires_at > $4
+       for key share of sessions`,
+      [...columnsOf(states, ...wanted), now],
+    ),
+  ]);
+  const roleKey = (of: Omit<SessionState, "id">) => `${of.account_id} ${of.person_id} ${of.role}`;
+  const active = new Set(sessions.map(({ id }) => id));
+  const held = new Set(members.map(roleKey));
+  return states.filter((state) => active.has(state.id) && held.has(roleKey(state)));
 }

@@ -1,6 +1,12 @@
 import type { Role } from "../../accounts/model.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { insertRow } from "../../platform/db/rows.ts";
+import {
+  distinctSetOf,
+  findRows,
+  insertRow,
+  perAccount,
+  type RecordKey,
+} from "../../platform/db/rows.ts";
 
 /** A code, token, consent or session of the OAuth server. */
 export type ArtifactRow = {
@@ -16,27 +22,14 @@ export type ArtifactRow = {
   expires_at: Date;
 };
 
-/**
- * Selects only valid artifacts: the application still exists, and so do the consent it belongs to
- * and the person's membership. Whoever deletes the membership deletes the consents and everything
- * that depends on them (`deleteMember`): else another consent after their return revived them.
- */
-const VALID = `
-  (artifact.app_id is null or exists (
-    select from app_ids
-    join apps on apps.account_id = app_ids.account_id and apps.id = app_ids.id
-    where app_ids.id = artifact.app_id and apps.deleted_at is null))
-  and (artifact.grant_id is null or (
-    exists (
-      select from oauth_artifacts consent
-      where consent.model = 'Grant' and consent.grant_id = artifact.grant_id)
-    and exists (
-      select from app_grants
-      where app_grants.account_id = artifact.account_id and app_grants.app_id = artifact.app_id
-        and app_grants.person_id = artifact.person_id and app_grants.revoked_at is null)))`;
+/** With the account of its application. */
+const STORED = `select artifact.*, app_ids.account_id as app_account_id
+  from oauth_artifacts artifact left join app_ids on app_ids.id = artifact.app_id`;
+const HAS_CONSENT = `(artifact.grant_id is null or exists (
+  select from oauth_artifacts consent
+  where consent.model = 'Grant' and consent.grant_id = artifact.grant_id))`;
 
-const ROLE = `left join members on members.account_id = artifact.account_id
-  and members.person_id = artifact.person_id`;
+type StoredArtifact = ArtifactRow & { app_account_id: string | null };
 
 /** Saving again keeps `consumed_at`: a used code stays used. */
 export async function insertArtifact(session: Session, row: ArtifactRow): Promise<void> {
@@ -63,7 +56,86 @@ export async function insertArtifact(session: Session, row: ArtifactRow): Promis
 }
 
 /** With the current role of the person in the account. */
-export type FoundArtifact = ArtifactRow & { role: Role | null };
+export type FoundArtifact = StoredArtifact & { role: Role | null };
+
+/**
+ * Filters to valid artifacts: the application still exists, and so do the consent it belongs to
+ * (HAS_CONSENT) and the person's membership. Whoever deletes the membership deletes the consents
+ * and everything that depends on them (`deleteMember`): else another consent after their return
+ * revived them. The accounts of the application and of the person may be on different servers.
+ */
+async function listValid<Row extends StoredArtifact>(
+  session: Session,
+  rows: readonly Row[],
+  redirect_uri?: string,
+): Promise<(Row & { role: Role | null })[]> {
+  const apps = rows.flatMap(({ app_account_id, app_id }) =>
+    app_account_id && app_id ? [{ account_id: app_account_id, id: app_id }] : [],
+  );
+  const people = rows.flatMap(({ account_id, person_id }) =>
+    account_id && person_id ? [{ account_id, person_id }] : [],
+  );
+  const granted = rows.flatMap(({ account_id, app_id, person_id }) =>
+    account_id && app_id && person_id ? [{ account_id, app_id, person_id }] : [],
+  );
+  const [live_apps, grants, members] = await Promise.all([
+    listLiveApps(session, apps),
+    listGrants(session, granted),
+    listRoles(session, people),
+  ]);
+  const grant_of = new Map(grants.map((grant) => [grantKey(grant), grant]));
+  const roles = new Map(members.map((row) => [`${row.account_id} ${row.person_id}`, row.role]));
+  return rows
+    .filter((row) => {
+      const grant = grant_of.get(grantKey(row));
+      const has_app = row.app_id === null || live_apps.has(row.app_id);
+      const has_grant = row.grant_id === null || grant !== undefined;
+      const is_told = redirect_uri === undefined || grant?.redirect_uri === redirect_uri;
+      return has_app && has_grant && is_told;
+    })
+    .map((row) => ({ ...row, role: roles.get(`${row.account_id} ${row.person_id}`) ?? null }));
+}
+
+async function listLiveApps(session: Session, keys: readonly RecordKey[]): Promise<Set<string>> {
+  const rows = await findRows<RecordKey & { deleted_at: Date | null }>(session, "apps", keys);
+  return new Set(rows.filter((app) => app.deleted_at === null).map((app) => app.id));
+}
+
+type GrantKey = { account_id: string; app_id: string; person_id: string };
+
+function grantKey(row: Readonly<Record<keyof GrantKey, string | null>>): string {
+  return `${row.account_id} ${row.app_id} ${row.person_id}`;
+}
+
+function listGrants(
+  session: Session,
+  keys: readonly GrantKey[],
+): Promise<(GrantKey & { redirect_uri: string | null })[]> {
+  return perAccount(session, keys, (own) => {
+    const columns = "account_id uuid, app_id uuid, person_id uuid";
+    const wanted = distinctSetOf(session, "wanted", columns, own);
+    return session.query(
+      `select account_id, app_id, person_id, redirect_uri
+       from app_grants join ${wanted.from} using (account_id, app_id, person_id)
+       where revoked_at is null`,
+      wanted.values,
+    );
+  });
+}
+
+function listRoles(
+  session: Session,
+  keys: readonly { account_id: string; person_id: string }[],
+): Promise<{ account_id: string; person_id: string; role: Role }[]> {
+  return perAccount(session, keys, (own) => {
+    const wanted = distinctSetOf(session, "wanted", "account_id uuid, person_id uuid", own);
+    return session.query(
+      `select account_id, person_id, role
+       from members join ${wanted.from} using (account_id, person_id)`,
+      wanted.values,
+    );
+  });
+}
 
 /** By the hash of its id, or by its uid. */
 export async function findArtifact(
@@ -73,12 +145,11 @@ export async function findArtifact(
   now: Date,
 ): Promise<FoundArtifact | undefined> {
   const column = typeof key === "string" ? "uid" : "id_hash";
-  const [row] = await session.query<FoundArtifact>(
-    `select artifact.*, members.role from oauth_artifacts artifact ${ROLE}
-     where model = $1 and ${column} = $2 and expires_at > $3 and ${VALID}`,
+  const rows = await session.query<StoredArtifact>(
+    `${STORED} where model = $1 and ${column} = $2 and expires_at > $3 and ${HAS_CONSENT}`,
     [model, key, now],
   );
-  return row;
+  return (await listValid(session, rows))[0];
 }
 
 /** True for the first use only; the time of the first use is kept. */
@@ -144,19 +215,21 @@ export async function findGrantId(
   consent: RememberedConsent & { account_id: string },
   now: Date,
 ): Promise<string | undefined> {
-  const [row] = await session.query<{ grant_id: string }>(
-    `${REMEMBERED} and artifact.account_id = $5 order by artifact.expires_at desc limit 1`,
-    [consent.person_id, consent.app_id, consent.redirect_uri, now, consent.account_id],
+  const rows = await session.query<StoredArtifact>(
+    `${REMEMBERED} and artifact.account_id = $4
+     order by artifact.expires_at desc limit ${REMEMBERED_MAX}`,
+    [consent.person_id, consent.app_id, now, consent.account_id],
   );
-  return row?.grant_id;
+  const [found] = await listValid(session, rows, consent.redirect_uri);
+  return found?.grant_id ?? undefined;
 }
 
 type RememberedConsent = { app_id: string; person_id: string; redirect_uri: string };
-const REMEMBERED = `select artifact.grant_id from oauth_artifacts artifact
-  join app_grants g on g.account_id = artifact.account_id and g.app_id = artifact.app_id
-    and g.person_id = artifact.person_id and g.redirect_uri = $3
+const REMEMBERED = `${STORED}
   where artifact.model = 'Grant' and artifact.person_id = $1 and artifact.app_id = $2
-    and artifact.expires_at > $4 and ${VALID}`;
+    and artifact.expires_at > $3 and ${HAS_CONSENT}`;
+/** A person has one in an account, besides those that another consent has just replaced. */
+const REMEMBERED_MAX = 1_000;
 
 /**
  * The grant by which a person is sent back without a page: they were told this redirect URI when
@@ -168,12 +241,13 @@ export async function findRememberedGrantId(
   last_grant_id: string | undefined,
   now: Date,
 ): Promise<string | undefined> {
-  const [row] = await session.query<{ grant_id: string }>(
-    `${REMEMBERED}
-     order by artifact.grant_id is not distinct from $5 desc, artifact.expires_at desc limit 1`,
-    [consent.person_id, consent.app_id, consent.redirect_uri, now, last_grant_id ?? null],
+  const rows = await session.query<StoredArtifact>(
+    `${REMEMBERED} order by artifact.grant_id is not distinct from $4 desc,
+       artifact.expires_at desc limit ${REMEMBERED_MAX}`,
+    [consent.person_id, consent.app_id, now, last_grant_id ?? null],
   );
-  return row?.grant_id;
+  const [found] = await listValid(session, rows, consent.redirect_uri);
+  return found?.grant_id ?? undefined;
 }
 
 /** An access token with its account and role, besides its sealed payload. */
@@ -189,33 +263,29 @@ export async function findToken(
   id_hashes: Readonly<Record<"AccessToken" | "ClientCredentials", Buffer>>,
   now: Date,
 ): Promise<TokenRow | undefined> {
-  const [row] = await session.query<TokenRow>(
-    `select artifact.*, app_ids.account_id as app_account_id, members.role
-     from oauth_artifacts artifact
-     join app_ids on app_ids.id = artifact.app_id
-     ${ROLE}
-     where (model, id_hash) in (('AccessToken', $1), ('ClientCredentials', $2))
-       and expires_at > $3 and ${VALID}`,
+  const rows = await session.query<StoredArtifact & { app_account_id: string }>(
+    `${STORED} where (model, artifact.id_hash) in (('AccessToken', $1), ('ClientCredentials', $2))
+       and expires_at > $3 and app_ids.id is not null and ${HAS_CONSENT}`,
     [id_hashes.AccessToken, id_hashes.ClientCredentials, now],
   );
-  return row;
+  return (await listValid(session, rows))[0];
 }
 
 /**
  * Filters tokens to those still valid, with the person's current role; runs in the transaction of
  * every write.
  */
-export function findValidTokens(
+export async function findValidTokens(
   session: Session,
   id_hashes: readonly Buffer[],
   now: Date,
 ): Promise<Pick<TokenRow, "id_hash" | "role">[]> {
-  return session.query<Pick<TokenRow, "id_hash" | "role">>(
-    `select artifact.id_hash, members.role from oauth_artifacts artifact ${ROLE}
-     where model in ('AccessToken', 'ClientCredentials') and id_hash = any($1::bytea[])
-       and expires_at > $2 and ${VALID}`,
+  const rows = await session.query<StoredArtifact>(
+    `${STORED} where model in ('AccessToken', 'ClientCredentials') and id_hash = any($1::bytea[])
+       and expires_at > $2 and ${HAS_CONSENT}`,
     [id_hashes, now],
   );
+  return listValid(session, rows);
 }
 
 /** Deletes at most `limit` expired artifacts; returns how many. */

@@ -6,11 +6,14 @@ export async function listLastSeen(
   session: Session,
   account_id: string,
 ): Promise<ReadonlyMap<string, Date>> {
-  const rows = await session.query<{ person_id: string; used_at: Date }>(
-    `select sessions.person_id, max(sessions.used_at) as used_at
-     from members join sessions using (account_id, person_id)
-     where members.account_id = $1 group by sessions.person_id`,
+  const members = await session.query<{ person_id: string }>(
+    "select person_id from members where account_id = $1",
     [account_id],
+  );
+  const rows = await session.query<{ person_id: string; used_at: Date }>(
+    `select person_id, max(used_at) as used_at from sessions
+     where person_id = any($2::uuid[]) and account_id = $1 group by person_id`,
+    [account_id, members.map((member) => member.person_id)],
   );
   return new Map(rows.map((row) => [row.person_id, row.used_at]));
 }
