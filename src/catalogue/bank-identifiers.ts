@@ -208,18 +208,32 @@ export function accountNumberIn(identifier: string, country: string | null): str
   return ownNumber(country, withoutWords(number)).replace(/^0+(?=.)/, "");
 }
 
-const JAPANESE_DIGITS = 7;
-
 /**
- * In countries without a check: the number that a customer has at a branch. In Japan it follows the
- * codes of bank and branch. In New Zealand a suffix follows it: several accounts of one customer.
+ * In countries without a check: the number that a customer has at a branch, in digits. Codes of
+ * bank and branch may stand before it, and zeros before those. Where its length varies, so much of
+ * its end counts as every form has: two customers rarely share it, and then only a limit.
  */
+const OWN_NUMBERS: Readonly<Record<string, (digits: string) => string>> = {
+  // A BSB of six digits, never two zeros first; the number has at most ten.
+  AU: (digits) => (/^(?!00)\d{12,}$/.test(digits) ? digits.slice(6) : digits),
+  // Institution and transit in either order, or the transit alone.
+  CA: (digits) => digits.slice(-7),
+  HK: (digits) => digits.slice(-9),
+  JP: (digits) => digits.slice(-7),
+  NZ: withoutSuffix,
+  // A CCI is bank 3, branch 3, account 12 and two check digits, with 0 first but never 000.
+  PE: (digits) => (/^0(?!00)\d{19}$/.test(digits) ? digits.slice(0, 18) : digits).slice(-10),
+};
+
 function ownNumber(country: string | null, number: string): string {
-  if (!/^\d+$/.test(number)) return number;
-  if (country === "JP") return number.slice(-JAPANESE_DIGITS);
-  if (country !== "NZ") return number;
+  const is_known = country !== null && Object.hasOwn(OWN_NUMBERS, country);
+  return is_known && /^\d+$/.test(number) ? OWN_NUMBERS[country]!(number) : number;
+}
+
+/** In New Zealand a suffix follows the number: several accounts of one customer. */
+function withoutSuffix(digits: string): string {
   // Two digits of the bank, four of the branch, seven or eight, and two to four of the suffix.
-  const own = number.length < 13 ? number : number.slice(6);
+  const own = digits.length < 13 ? digits : digits.slice(6);
   return own.slice(0, own.length === 9 || own.length === 10 ? 7 : 8);
 }
 

@@ -206,6 +206,6 @@ export function hashPossiblePayees(
 
 function bankCountry(catalogue: Catalogue, { fields, rail }: Payee): string | null {
   const { swift_bic, currency } = fields;
-  const [first] = requirementOf(catalogue, currency ?? "", rail)?.bank_countries ?? [];
-  return first ?? (swift_bic ? ibanCountryOf(swift_bic.slice(4, 6)) : null);
+  if (swift_bic) return ibanCountryOf(swift_bic.slice(4, 6));
+  return requirementOf(catalogue, currency ?? "", rail)?.bank_countries?.[0] ?? null;
 }

@@ -50,6 +50,12 @@ const [cemac] = describeRequirements(catalogue, { currency: "xaf", rails: "swift
 const CM_RIB = String(cemac!.fields.find(({ name }) => name === "rib_number")!.example);
 const XAF = { currency: "xaf", rails: "swift", swift_bic: "ECOCCMCX", rib_number: CM_RIB };
 const CAD = { currency: "cad", rails: "swift", swift_bic: "ROYCCAT2", account_number: "1234567" };
+const AUD = { currency: "aud", rails: "swift", swift_bic: "CTBAAU2S", bsb_number: "062143" };
+const HKD = { currency: "hkd", rails: "swift", swift_bic: "HSBCHKHH", bank_code: "004" };
+const pen_row = describeRequirements(catalogue, { currency: "pen", rails: "local" })[0]!;
+const PEN = Object.fromEntries(
+  pen_row.fields.flatMap(({ name, required, example }) => (required ? [[name, example]] : [])),
+);
 const CLABE = "032180000118359719";
 /** The examples of the IBAN registry, with the number of the account at its bank. */
 const NATIONAL = [
@@ -186,6 +192,45 @@ describe("a payee is the same bank account", () => {
         { ...NZ, account_number: number },
       ],
     ),
+    ...["06214370681678", "062-143 7068 1678", "0000070681678"].map(
+      (number): [string, Record<string, string>, Record<string, string>] => [
+        `an Australian number, and ${number}`,
+        { ...AUD, account_number: "70681678" },
+        { ...AUD, account_number: number },
+      ],
+    ),
+    [
+      "an Australian number after its BSB, in another currency",
+      { ...AUD, account_number: "123456" },
+      { ...US_SWIFT, account_number: "062143123456", swift_bic: "CTBAAU2S" },
+    ],
+    ...["051231234567", "003051231234567", "051230031234567", "0003051231234567"].map(
+      (number): [string, Record<string, string>, Record<string, string>] => [
+        `a Canadian number, and the same after institution and transit, ${number}`,
+        { ...CAD, bank_code: "003", branch_code: "05123" },
+        { ...CAD, bank_code: "3", branch_code: "5123", account_number: number },
+      ],
+    ),
+    [
+      "a Hong Kong number, and the same after the bank's code",
+      { ...HKD, account_number: "808123456833" },
+      { ...HKD, account_number: "004808123456833" },
+    ],
+    [
+      "a Hong Kong number of nine digits, and the same after the bank's code, in cny",
+      { ...HKD, account_number: "123456833" },
+      { ...HKD, currency: "cny", account_number: "004123456833" },
+    ],
+    [
+      "a Peruvian number, and the CCI that contains it",
+      { ...PEN, account_number: "2003001234567" },
+      { ...PEN, account_number: "00320000300123456731" },
+    ],
+    [
+      "a Peruvian number with zeros to the length of a CCI",
+      { ...PEN, account_number: "2003001234567" },
+      { ...PEN, account_number: "00000002003001234567" },
+    ],
   ])("%s", (_name, first, second) => {
     expect(indexOf(second)).toBe(indexOf(first));
   });
@@ -206,6 +251,16 @@ describe("a payee is the same bank account", () => {
       "another New Zealand number",
       { ...NZ, account_number: "01-0902-0068389-00" },
       { ...NZ, account_number: "01-0902-0068390-00" },
+    ],
+    [
+      "another Australian number",
+      { ...AUD, account_number: "06214370681678" },
+      { ...AUD, account_number: "06214370681679" },
+    ],
+    [
+      "another Peruvian number",
+      { ...PEN, account_number: "00320000300123456731" },
+      { ...PEN, account_number: "00320000300123456831" },
     ],
   ])("but not with %s", (_name, first, second) => {
     expect(indexOf(second)).not.toBe(indexOf(first));
