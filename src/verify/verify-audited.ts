@@ -89,7 +89,61 @@ const verifyControls: Check = async (session, account_id) => {
   return rows.length > 0 ? null : deleted("account_controls", account_id);
 };
 
-export const verifyAudited = inOrder(verifyCreated, verifyLimits, verifyControls);
+/** The last entry of each record of a kind: its action, and what it says. */
+const lastEntries = (prefix: string, actions: readonly string[]) =>
+  `select distinct on (e.record) substring(e.record from ${prefix.length + 1})::uuid as id,
+     e.action, e.detail
+   from audit_entries e where account_id = $1 and starts_with(record, '${prefix}')
+     and action in (${actions.map((action) => `'${action}'`).join(", ")})
+   order by e.record, e.id desc`;
+
+/**
+ * A row that is put back to an earlier state has the MAC of that state: whoever is frozen, and which
+ * role a member has, is what the audit log says.
+ */
+const verifyFrozen: Check = async (session, account_id) => {
+  const [wrong] = await session.query<{ name: string; is_frozen: boolean }>(
+    `with users_said as (${lastEntries("user:", ["user.freeze", "user.unfreeze"])}),
+       account_said as (${lastEntries("account:", ["account.freeze", "account.unfreeze"])}),
+       found as (
+         select 'user ' || u.id as name, u.frozen_at is not null as is_frozen, s.action
+         from users u left join users_said s on s.id = u.id where u.account_id = $1
+         union all
+         select 'account ' || a.id, a.frozen_at is not null, s.action
+         from accounts a left join account_said s on s.id = a.id where a.id = $1
+       )
+     select name, is_frozen from found
+     where is_frozen <> coalesce(action in ('user.freeze', 'account.freeze'), false)
+     order by name limit 1`,
+    [account_id],
+  );
+  if (!wrong) return null;
+  return wrong.is_frozen
+    ? `${wrong.name} is frozen, but the audit log has no entry of it`
+    : `${wrong.name} was frozen, as the audit log says, and is not any more`;
+};
+
+const MEMBER_ACTS = ["member.create", "member.set_role", "member.remove"];
+
+const verifyRoles: Check = async (session, account_id) => {
+  const [wrong] = await session.query<{ id: string; role: string; said: string | null }>(
+    `with said as (${lastEntries("person:", MEMBER_ACTS)})
+     select m.person_id as id, m.role, s.detail::jsonb ->> 'role' as said
+     from members m left join said s on s.id = m.person_id
+     where m.account_id = $1 and m.role is distinct from s.detail::jsonb ->> 'role'
+     order by m.person_id limit 1`,
+    [account_id],
+  );
+  if (!wrong) return null;
+  const { id, role, said } = wrong;
+  return said === null
+    ? `the member ${id} was removed, as the audit log says, or never added`
+    : `the member ${id} is ${role}, but the audit log says ${said}`;
+};
+
+export const verifyAudited = inOrder(
+  ...[verifyCreated, verifyLimits, verifyControls, verifyFrozen, verifyRoles],
+);
 
 /** An account that is not listed any more would not be verified at all. */
 export async function verifyOwners(session: Session): Promise<string | null> {

@@ -23,6 +23,7 @@ import { verifyLeaving } from "./verify-leaving.ts";
 import { verifyLedger } from "./verify-ledger.ts";
 import { verifyOfframps } from "./verify-offramps.ts";
 import { verifyOnramps } from "./verify-onramps.ts";
+import { verifyPaymentDetails } from "./verify-payment-details.ts";
 import { verifyProposals } from "./verify-proposals.ts";
 import { verifyQuotes } from "./verify-quotes.ts";
 import { verifyRecipients } from "./verify-recipients.ts";
@@ -39,6 +40,7 @@ const verifyRecords = inOrder(
   ...[verifyLedger, verifyOfframps, verifyExceptions, verifyOnramps, verifyQuotes],
   ...[verifyInvoices, verifyProposals, verifyUsers, verifyScreening, verifyKeys],
   ...[verifyDeliveries, verifyTreasury, verifyBankPayments, verifyLeaving, verifyAudited],
+  verifyPaymentDetails,
 );
 
 /** Only with the keys of MACs. */
