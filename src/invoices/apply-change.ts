@@ -46,7 +46,7 @@ export function applyChange(
   };
   const changed: Invoice = {
     ...invoice,
-    ...effectOf(invoice, act, at),
+    ...effectOf(entry, act, at),
     status: to_status,
     sequence: change.sequence,
     updated_at: at,
@@ -62,7 +62,7 @@ function nextStatus(invoice: Invoice, name: ChangeName): InvoiceStatus {
 }
 
 /** What a change sets besides the state. */
-function effectOf(invoice: Invoice, act: Act, at: Date): Partial<Invoice> {
+function effectOf({ invoice, history }: KeyedInvoice, act: Act, at: Date): Partial<Invoice> {
   const { name, input, request_id = invoice.request_id, tracked } = act;
   switch (name) {
     case "create":
@@ -85,7 +85,7 @@ function effectOf(invoice: Invoice, act: Act, at: Date): Partial<Invoice> {
         : {};
     case "dropClaim":
       return {
-        ...(invoice.status === "declaredPaid" ? { payment: null } : {}),
+        payment: invoice.status === "declaredPaid" ? null : withoutClaim(invoice.payment, history),
         ...(tracked ? { tracked: withoutTransfer(invoice.tracked, tracked) } : {}),
       };
     case "declareSentPayment":
@@ -106,6 +106,15 @@ function declaredPayment(invoice: Invoice, act: Act, at: Date): Partial<Invoice>
     ...(input?.txHash ? { tx_hash: input.txHash, chain: input.chain! } : {}),
   };
   return { offramp_id, payment: { ...invoice.payment, ...payment } };
+}
+
+/** What the seller has confirmed stays: only the transfer was wrong that the buyer had named. */
+function withoutClaim(payment: Payment | null, history: readonly InvoiceChange[]): Payment | null {
+  if (!payment) return null;
+  const { tx_hash: _, chain: __, tx_link, ...confirmed } = payment;
+  const linked = history.findLast(({ input }) => input?.txLink !== undefined)?.input;
+  const is_of_claim = linked?.txHash !== undefined;
+  return { ...confirmed, ...(tx_link && !is_of_claim ? { tx_link } : {}) };
 }
 
 function withoutTransfer(

@@ -260,6 +260,25 @@ describe("a wrong claim", () => {
   });
 
   it.each([
+    ["nor the link that came with it", {}, null],
+    ["but the seller's link stays", { txLink: "https://bank.test/2" }, "https://bank.test/2"],
+  ])("is not shown as the payment of an invoice confirmed early, %s", async (_, input, link) => {
+    const { id } = await send();
+    const tx_id = newHash();
+    good(await claim(id, { txHash: tx_id, txLink: "https://scan.test/1" }));
+    good(await change(server, id, "declareReceivedPayment", seller.key, input));
+    const before = await show(server, id, buyer.key);
+    expect(before.paymentMetadata).toMatchObject({ txHash: tx_id, chainName: "matic" });
+    await transfer({ tx_id, amount: 1 });
+    const dropped = await show(server, id, buyer.key);
+    expect(history(dropped).at(-1)).toMatch(/^dropClaim: /);
+    expect(dropped.status).toBe("paid");
+    const { txLink: __, txHash: ___, chainName: ____, ...kept } = before.paymentMetadata;
+    expect(dropped.paymentMetadata).toEqual({ ...kept, ...(link ? { txLink: link } : {}) });
+    expect((await show(server, id, seller.key)).paymentMetadata).toEqual(dropped.paymentMetadata);
+  });
+
+  it.each([
     ["accepted where the buyer had accepted", false, "accepted"],
     ["open where the payment options were changed since the acceptance", true, "open"],
   ])("returns the invoice to %s", async (_, is_changed, status) => {
