@@ -101,7 +101,8 @@ async function listRefundsTo(
   const rows = await session.query<RefundMoney>(
     `select r.* from refunds r
      join (select distinct account_id, user_id, address_index from ${t.from}) as t
-       using (account_id, user_id, address_index)`,
+       using (account_id, user_id, address_index)
+     where r.account_id = ${t.accountIn("t")}`,
     t.values,
   );
   return REFUNDS.assertVouched(session, rows);

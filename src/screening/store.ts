@@ -38,7 +38,7 @@ export function listUnscreened(
      join ${wanted.from} on users.account_id = wanted.account_id and users.id = wanted.user_id
      where erased_at is null and (screening_version is distinct from $3 or exists (
        select from payment_details as d
-       where d.account_id = users.account_id and d.user_id = users.id
+       where d.account_id = ${wanted.accountIn("users")} and d.user_id = users.id
          and d.status in ('approved', 'pending') and d.screening_version is distinct from $3))`,
     [...wanted.values, version],
   );

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Session } from "../../src/platform/db/database.ts";
 import { explain, preparePlanner, readTables, type Tables, type Touched } from "./explain.ts";
 import type { Recorded } from "./record-statements.ts";
-import { EXCEPTIONS, type Exception, exceptionOf, faultsOf } from "./rules.ts";
+import { EXCEPTIONS, type Exception, exceptionOf, faultsOf, isPlainRead } from "./rules.ts";
 
 /*
  * Checks the statements that record-statements.ts has written into a directory: each on an account's
@@ -85,18 +85,20 @@ function faultOf(
   known: ReadonlyMap<string, Touched | null>,
   exceptions: Set<Exception>,
 ): string | null {
-  const named = new Map<number, string>();
+  const [named, written] = [new Map<number, string>(), new Map<number, string>()];
   for (const [number, ids] of sent) {
     const { text, place } = statements[number]!;
     const exception =
       exceptionOf("other_account", place, text) ?? exceptionOf("not_yet", place, text);
     for (const id of accountsIn(known.get(text), new Map(ids))) {
       if (exception) exceptions.add(exception);
-      else if (id !== 0) named.set(id, named.get(id) ?? `${place} (${shortened(text)})`);
+      else if (id !== 0)
+        (isPlainRead(text) ? named : written).set(id, `${place} ${shortened(text)}`);
     }
   }
-  const places = [...new Set(named.values())];
-  return named.size > 1 ? `one transaction names two accounts:\n  ${places.join("\n  ")}` : null;
+  const all = new Map([...named, ...written]);
+  const places = [...new Set(all.values())];
+  return all.size > 1 ? `one transaction names two accounts:\n  ${places.join("\n  ")}` : null;
 }
 
 /** The accounts that a statement names by equality; 0 is nobody's. */

@@ -1,6 +1,12 @@
 import type { Role } from "../../accounts/model.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { insertRows, type RecordKey, setOf } from "../../platform/db/rows.ts";
+import {
+  distinctSetOf,
+  insertRows,
+  perAccount,
+  type RecordKey,
+  setOf,
+} from "../../platform/db/rows.ts";
 import type { Vote, VoteChoice } from "../model.ts";
 import { VOTE_MAC } from "./vote-mac.ts";
 
@@ -39,7 +45,8 @@ export async function lockVoters(
   }
 }
 
-type VoteRow = NewVote & { role: Role | null; is_operator: boolean; mac: Buffer | null };
+type StoredVote = NewVote & { is_operator: boolean; mac: Buffer | null };
+type VoteRow = StoredVote & { role: Role | null };
 
 /**
  * By proposal, in the order given, each with the voter's current role. A vote from before the voter
@@ -51,19 +58,46 @@ export async function listVotes(
 ): Promise<Map<string, Vote[]>> {
   if (proposals.length === 0) return new Map();
   const wanted = setOf(session, "wanted", "account_id uuid, id uuid", proposals);
-  const rows = await session.query<VoteRow>(
-    `select votes.*, members.role, accounts.is_operator
+  const rows = await session.query<StoredVote>(
+    `select votes.*, accounts.is_operator
      from ${wanted.from}
      join proposal_votes votes on votes.account_id = wanted.account_id
        and votes.proposal_id = wanted.id
      join accounts on accounts.id = votes.voter_account_id
-     left join members on members.account_id = votes.voter_account_id
-       and members.person_id = votes.person_id and members.created_at <= votes.created_at
      order by votes.created_at, votes.person_id`,
     wanted.values,
   );
-  const by_proposal = Map.groupBy(rows, (row) => row.proposal_id);
+  const members = await listVoters(session, rows);
+  const roleOf = ({ voter_account_id: account_id, person_id, created_at }: StoredVote) =>
+    members.find(
+      (member) =>
+        member.account_id === account_id &&
+        member.person_id === person_id &&
+        member.created_at <= created_at,
+    )?.role ?? null;
+  const by_proposal = Map.groupBy(
+    rows.map((row): VoteRow => ({ ...row, role: roleOf(row) })),
+    (row) => row.proposal_id,
+  );
   return new Map([...by_proposal].map(([id, votes]) => [id, votes.map(toVote)]));
+}
+
+type Voter = { account_id: string; person_id: string; role: Role; created_at: Date };
+
+/** The members who have voted, of whichever account. */
+function listVoters(session: Session, votes: readonly StoredVote[]): Promise<Voter[]> {
+  const keys = votes.map(({ voter_account_id: account_id, person_id }) => ({
+    account_id,
+    person_id,
+  }));
+  return perAccount(session, keys, (own) => {
+    const wanted = distinctSetOf(session, "wanted", "account_id uuid, person_id uuid", own);
+    return session.query<Voter>(
+      `select account_id, person_id, role, created_at
+       from members join ${wanted.from} using (account_id, person_id)`,
+      wanted.values,
+    );
+  });
 }
 
 function toVote({ voter_account_id, person_id, role, is_operator, ...vote }: VoteRow): Vote {

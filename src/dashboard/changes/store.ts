@@ -1,4 +1,5 @@
 import type { Session } from "../../platform/db/database.ts";
+import { accountsOf, perAccount } from "../../platform/db/rows.ts";
 
 /** What happened to a record, without its content. */
 export type Change = {
@@ -32,11 +33,18 @@ export function listChanges(
     ),
     ...NEW_RECORDS.map((table) => newest(table, `'record', '${table}', one.id::text, null`)),
   ];
-  return session.query<Change>(
-    `select watched.account_id, changes.* from unnest($1::uuid[]) as watched (account_id)
-     cross join lateral (${sources.join(" union all ")}) as changes`,
-    [account_ids, from_id, limit],
-  );
+  const watched = account_ids.map((account_id) => ({ account_id }));
+  return perAccount(session, watched, (own) => {
+    const accounts = accountsOf(session, own);
+    const from = accounts.is_one
+      ? "(select $1::uuid as account_id) as watched"
+      : "unnest($1::uuid[]) as watched (account_id)";
+    return session.query<Change>(
+      `select watched.account_id, changes.*
+       from ${from} cross join lateral (${sources.join(" union all ")}) as changes`,
+      [accounts.value, from_id, limit],
+    );
+  });
 }
 
 function newest(table: string, columns: string): string {

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { type RecordKey, setOf } from "../../platform/db/rows.ts";
+import { distinctSetOf, type RecordKey, setOf } from "../../platform/db/rows.ts";
 import type { Page } from "../../platform/http/list.ts";
 import { COUNT_MAX } from "../../platform/metrics/model.ts";
 import { updateVouchedRows } from "../../platform/sealing/write-vouched.ts";
@@ -35,11 +35,20 @@ export async function findBankException(
   return row;
 }
 
-/** Before offramps and payouts; in the order of their ids. */
-export function lockBankExceptions(tx: Session, ids: readonly string[]): Promise<BankException[]> {
-  return tx.query<BankException>(
-    `${EXCEPTIONS} and b.id = any($1::uuid[]) order by b.id for no key update of b`,
+/** Before offramps and payouts; in the order of their accounts and ids. */
+export async function lockBankExceptions(
+  tx: Session,
+  ids: readonly string[],
+): Promise<BankException[]> {
+  const owners = await tx.query<RecordKey>(
+    "select account_id, id from bank_answers where id = any($1::uuid[])",
     [ids],
+  );
+  const wanted = distinctSetOf(tx, "wanted", "account_id uuid, id uuid", owners);
+  return tx.query<BankException>(
+    `${EXCEPTIONS} and (b.account_id, b.id) in (select account_id, id from ${wanted.from})
+     order by b.account_id, b.id for no key update of b`,
+    wanted.values,
   );
 }
 

@@ -236,7 +236,7 @@ export async function perAccount<Owned extends { account_id: string }, Row>(
   owned: readonly Owned[],
   read: (owned: readonly Owned[]) => Promise<Row[]>,
 ): Promise<Row[]> {
-  if (!session.by_account) return read(owned);
+  if (!session.by_account) return owned.length > 0 ? read(owned) : [];
   const by_account = Map.groupBy(owned, ({ account_id }) => account_id);
   return (await Promise.all([...by_account.values()].map(read))).flat();
 }

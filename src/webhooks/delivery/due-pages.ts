@@ -4,6 +4,7 @@ import { listEndpoints } from "../../apps/store.ts";
 import { bodyPlace } from "../../events/record-events.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import { perAccount } from "../../platform/db/rows.ts";
 import { DecryptionError, open as openSealed } from "../../platform/encryption/cipher.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { samplePlace } from "../send-sample.ts";
@@ -85,8 +86,8 @@ async function listDue(
     record_ids.map((record_id) => ({ account_id, app_id, record_id })),
   );
   const found = await Promise.all([
-    pages.length > 0 ? listPages(database, pages, now) : [],
-    records.length > 0 ? listDueOfRecords(database, records, now) : [],
+    pages.length > 0 ? perAccount(database, pages, (own) => listPages(database, own, now)) : [],
+    perAccount(database, records, (own) => listDueOfRecords(database, own, now)),
   ]);
   return found.flat();
 }
