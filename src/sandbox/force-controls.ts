@@ -21,7 +21,7 @@ import { holdProblems } from "../users/clearance.ts";
 import { lockKycs } from "../users/store.ts";
 
 /** Who asks for a status. */
-export type ForcedBy = Pick<Caller, "credential_id" | "actor">;
+export type ForcedBy = Pick<Caller, "credential_id" | "actor" | "refuse">;
 
 // The sandbox passes identity and document checks by itself. What limits who may move how much
 // applies to it as to every other route: holds, limits and approval.
@@ -48,6 +48,15 @@ const FORCED_EXECUTION: PaymentRule<QuotePayment, null> = {
   record: () => {},
 };
 
+/**
+ * The sandbox plays partners. What the account itself decides needs the permission of whoever asks,
+ * as by the route for it.
+ */
+export function requirePermission({ refuse }: ForcedBy, operation: string): void {
+  const refusal = refuse?.({ operation, ip: null });
+  if (refusal) throw refusal;
+}
+
 /** Executes the offramp's quote, if it was not; above the approval amount with a proposal. */
 export async function forceExecution(
   tx: Transaction,
@@ -70,6 +79,7 @@ export async function forceReroute(
   by: ForcedBy,
   now: Date,
 ): Promise<void> {
+  requirePermission(by, "rerouteOfframp");
   const requested = { payment_detail_id };
   const input = { user_id, quote_id: null, offramp_id, requested, problems: [] };
   const use_case = rerouteWithApproval({ ...deps, policy: OPEN_GATES });

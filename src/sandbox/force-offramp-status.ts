@@ -45,6 +45,7 @@ import {
   forceReroute,
   needsApproval,
   refuseWhileStopped,
+  requirePermission,
 } from "./force-controls.ts";
 import { whyNotSimulated } from "./real-chains.ts";
 
@@ -114,6 +115,7 @@ async function takeStep(
     // It stays there until it is moved on.
     return database.transaction((tx) => markSent(tx, seen, clock.now()));
   }
+  if (seen.status === "bounced" && to === "failed") requirePermission(by, "refundOfframp");
   await database.transaction(async (tx) => {
     if (to === "sending_fiat") await refuseWhileStopped(tx, seen, FIELD);
     const locked = await lockForGiveUp(tx, deps.prices, [seen], clock.now());
@@ -214,6 +216,7 @@ async function payQuote(deps: ForceDeps, offramp: Offramp, by: ForcedBy): Promis
   const now = clock.now();
   const key = { account_id: offramp.account_id, id: offramp.quote_id };
   const [found] = await findQuotes(database, [key]);
+  if (!found?.executed_at) requirePermission(by, "executeQuote");
   const why_not = found && whyNotSimulated(chain, found.deposit_token_chain);
   if (why_not) throw new Refusal("invalid_transition", why_not);
   await database.transaction((tx) => forceExecution(tx, deps, offramp, by, now));

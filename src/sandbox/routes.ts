@@ -149,8 +149,9 @@ function addOfframpRoute(addRoute: AddRoute, deps: SandboxDeps): void {
     summary: "Set the status of an offramp",
     description:
       "Moves the offramp through every state up to the requested one. Pays its quote if needed; " +
-      "every step posts its ledger entries. Holds, limits and approval apply: it stops before " +
-      "the step that they refuse.",
+      "every step posts its ledger entries. Holds, limits and approval apply, and what the " +
+      "account decides itself, executing the quote, re-routing and refunding a bounced payout, " +
+      "needs the permission for it: it stops before the step that they refuse.",
     tag: TAG,
     body: OfframpStatusBody,
     body_example: { offramp: { status: "fiat_sent" } },

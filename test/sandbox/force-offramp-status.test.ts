@@ -1,9 +1,14 @@
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
+import { createApiKey } from "../../src/accounts/create-api-key.ts";
+import type { KeyScope } from "../../src/accounts/key-scopes.ts";
+import { makeApiKey } from "../../src/accounts/model.ts";
+import { UNRESTRICTED } from "../../src/accounts/restrict-key.ts";
 import { EVERY } from "../../src/limits/model.ts";
 import { setLimit } from "../../src/limits/set-limit.ts";
 import { OFFRAMP_STATUSES } from "../../src/offramps/model.ts";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
 import { insertSandboxTransfer } from "../../src/partners/chain/sandbox-store.ts";
+import { addMember } from "../approvals/proposal-fixture.ts";
 import { createScriptedBank, type ScriptedBank } from "../harness/scripted-bank.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { openSteps, type Steps } from "../harness/steps.ts";
@@ -76,6 +81,55 @@ it("stops at a hold before each step by which money would leave", async () => {
     expectRefusal(await forceStatus(offramp_id, "fiat_sent"), "on_hold");
     expect((await show()).status).toBe(statuses[at]);
   }
+});
+
+it("stops before what its caller may not do: execute, re-route and refund", async () => {
+  const { database, index_key, clock } = server.core;
+  const addKey = async (...scopes: KeyScope[]) => {
+    const key = makeApiKey("sandbox");
+    const by = { actor: "command line", reason: "test" } as const;
+    const restrictions = { ...UNRESTRICTED, scopes };
+    const input = { account_id: server.account_id, name: "restricted", key, restrictions, ...by };
+    await database.transaction(async (tx) => createApiKey(tx, index_key, input, clock.now()));
+    return key;
+  };
+  const sandbox_key = await addKey("sandbox");
+  const force = (offramp_id: string, status: string, key = sandbox_key) =>
+    server.call("PATCH", `/sandbox/offramps/${offramp_id}`, { offramp: { status } }, { key });
+  const developer = await addMember(server, "developer");
+  const statusOf = async (one: { show(): Promise<{ status: string }> }) =>
+    (await one.show()).status;
+
+  const story = await openStory(server, [{ amount: 100 }]);
+  expectRefusal(await force(story.offramp_id, "fiat_sent"), "insufficient_scope");
+  const path = `/sandbox/offramps/${story.offramp_id}`;
+  const body = { offramp: { status: "fiat_sent" } };
+  expect((await developer.visitor.call("PATCH", path, body)).statusCode).toBe(403);
+  expect(await statusOf(story)).toBe("initiated");
+  const { quote } = good(
+    await server.call("GET", `/users/${story.user_id}/quotes/${story.quote_id}`),
+  );
+  expect(quote.status).toBe("open");
+
+  // What the bank does, it plays.
+  good(await story.execute());
+  expect(good(await force(story.offramp_id, "fiat_sent")).offramp.status).toBe("fiat_sent");
+  expect(good(await force(story.offramp_id, "bounced")).offramp.status).toBe("bounced");
+  for (const status of ["sending_fiat", "failed"]) {
+    expectRefusal(await force(story.offramp_id, status), "insufficient_scope");
+    expect(await statusOf(story)).toBe("bounced");
+  }
+  const whole_key = await addKey("sandbox", "payouts:execute", "refunds");
+  expect(good(await force(story.offramp_id, "sending_fiat", whole_key)).offramp.status).toBe(
+    "sending_fiat",
+  );
+  expect(good(await force(story.offramp_id, "bounced")).offramp.status).toBe("bounced");
+  expect(good(await force(story.offramp_id, "failed", whole_key)).offramp.status).toBe("failed");
+  const next = await openStory(server, [{ amount: 100 }]);
+  expect(good(await force(next.offramp_id, "fiat_sent", whole_key)).offramp.status).toBe(
+    "fiat_sent",
+  );
+  await steps.runAll();
 });
 
 it("stops at a limit, of the account and of the payee", async () => {
