@@ -98,7 +98,7 @@ const lastEntries = (prefix: string, actions: readonly string[]) =>
    order by e.record, e.id desc`;
 
 /**
- * A row that is put back to an earlier state has the MAC of that state: whoever is frozen, and which
+ * A row that is put back to an earlier state has the MAC of that state: who is frozen, and which
  * role a member has, is what the audit log says.
  */
 const verifyFrozen: Check = async (session, account_id) => {

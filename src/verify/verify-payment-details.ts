@@ -9,8 +9,8 @@ type Row = {
 };
 
 /**
- * Every move of a payment detail is an event. One that is put back to an earlier state has the MAC of
- * that state, but not the number of its last event.
+ * Every move of a payment detail is an event. One that is put back to an earlier state has the MAC
+ * of that state, but not the number of its last event.
  */
 export const verifyPaymentDetails: Check = (session, account_id) =>
   eachPage<Row>(session, account_id, QUERY, async (rows) => {
