@@ -26,18 +26,29 @@ type FanOutDeps = Pick<ModuleCore, "database" | "log"> & {
   wakeDeliveries: () => void;
 };
 
+/** Afterwards, the rest of an account's events waits behind those of others. */
+const TURN_MS = 250;
+
 /** Gives new events their position, and creates a delivery for each application to notify. */
-export function fanOutTask(deps: FanOutDeps): TaskHandler {
+export function fanOutTask(deps: FanOutDeps, turn_ms = TURN_MS): TaskHandler {
   const { database } = deps;
   return {
     kind: FAN_OUT_TASK,
     set_max: 200,
     sets_at_once: 1,
     handle: async (set) => {
+      const waiting = new Set<string>();
       for (const account_id of new Set(set.tasks.map((task) => task.account_id))) {
-        await fanOut(deps, account_id, set.now);
+        const end = await fanOut(deps, account_id, set.now, turn_ms);
+        if (end === "more") waiting.add(account_id);
       }
-      await database.transaction(async (tx) => set.finish(tx, await set.lock(tx)));
+      await database.transaction(async (tx) => {
+        const { more = [], done = [] } = Object.groupBy(await set.lock(tx), (task) =>
+          waiting.has(task.account_id) ? "more" : "done",
+        );
+        set.finish(tx, done);
+        set.repeat(tx, more, set.now);
+      });
     },
   };
 }
@@ -45,9 +56,15 @@ export function fanOutTask(deps: FanOutDeps): TaskHandler {
 /**
  * An event's position is its position in the sealed log: one sealer at a time takes what is
  * committed, so a transaction that commits late gets a later position. Blocks are processed one
- * after the other; after an interruption, the next run continues at the cursor.
+ * after the other, at least one in a turn; the next turn continues at the cursor.
  */
-async function fanOut(deps: FanOutDeps, account_id: string, now: Date): Promise<void> {
+async function fanOut(
+  deps: FanOutDeps,
+  account_id: string,
+  now: Date,
+  turn_ms: number,
+): Promise<"more" | "done"> {
+  const ends_ms = performance.now() + turn_ms;
   const { database, signing_key, log } = deps;
   const chain = { account_id, log: EVENT_LOG.log };
   const heads = await sealChain(database, signing_key, chain, now, (rejected) =>
@@ -57,7 +74,7 @@ async function fanOut(deps: FanOutDeps, account_id: string, now: Date): Promise<
   for (;;) {
     const cursor = await findEventCursor(database, account_id);
     const block = await findNextBlock(database, account_id, cursor.block_number);
-    if (!block) return;
+    if (!block) return "done";
     const events = inRecordOrder(block.events);
     const deliveries = await chooseDeliveries(database, account_id, events, now);
     // Another account's rows are written in their own transaction; if the one below does not
@@ -80,6 +97,7 @@ async function fanOut(deps: FanOutDeps, account_id: string, now: Date): Promise<
       );
     });
     if (deliveries.length > 0) deps.wakeDeliveries();
+    if (performance.now() >= ends_ms) return "more";
   }
 }
 

@@ -1,4 +1,5 @@
 import { Refusal } from "../errors.ts";
+import { LruMap } from "../lru-map.ts";
 import { Shares } from "../shares.ts";
 
 /** What the batcher needs to know about a command to place it. */
@@ -47,6 +48,7 @@ const LARGE_ROWS = 100;
 /** One account gets at most this share of a batch while others wait. */
 const ACCOUNT_SHARE = 1 / 4;
 const RETRY_AFTER_SECONDS = 1;
+const FITTING_MAX = 10_000;
 /** Shorter than a commit, and long enough for a few dozen callers to send the next request. */
 const GATHER_MS = 4;
 
@@ -75,6 +77,8 @@ class BatchQueue<Command extends Batchable, Answer> {
   readonly #queues = new Map<string, Waiting<Command, Answer>[]>();
   readonly #queued: Shares;
   readonly #queued_bytes: Shares;
+  /** Of queues whose last set was not answered as a whole: how many fitted into it. */
+  readonly #fitting = new LruMap<string, number>(FITTING_MAX);
   #in_flight = 0;
   #expected = 0;
   #gathering: NodeJS.Timeout | undefined;
@@ -192,8 +196,9 @@ class BatchQueue<Command extends Batchable, Answer> {
     is_first: boolean,
   ): Waiting<Command, Answer>[] {
     const queue = this.#queues.get(name)!;
+    const count_max = this.#fitting.get(name) ?? queue.length;
     let count = 0;
-    for (const { command } of queue) {
+    for (const { command } of queue.slice(0, count_max)) {
       // The first account in the round always gets one command through, whatever its size; the
       // others get one if it fits into the batch, even if it exceeds their share.
       const fits =
@@ -225,17 +230,55 @@ class BatchQueue<Command extends Batchable, Answer> {
       return;
     }
     const put_off = batch.filter(({ command }) => answers.get(command) === PUT_OFF);
+    const answered = batch.filter((waiting) => !put_off.includes(waiting));
+    this.#noteFitting(put_off, answered);
     // Otherwise they would be run for ever.
-    const is_put_back = put_off.length < batch.length;
-    if (is_put_back)
-      for (const one of put_off.toReversed()) this.#queueOf(one.command).unshift(one);
-    for (const { command, resolve, reject } of batch) {
+    if (answered.length > 0) this.#putBack(put_off, answered);
+    else for (const { reject } of put_off) reject(new Error("every command was put off"));
+    for (const { command, resolve, reject } of answered) {
       const answer = answers.get(command);
-      if (answer === PUT_OFF && is_put_back) continue;
       if (answer === undefined || answer === PUT_OFF) {
         reject(new Error("a command was left without an answer"));
       } else resolve(answer);
     }
+  }
+
+  /** A set loads what it then puts off: the next one takes no more than fitted, then more again. */
+  #noteFitting(
+    put_off: readonly Waiting<Command, Answer>[],
+    answered: readonly Waiting<Command, Answer>[],
+  ): void {
+    const is_put_off = new Set(put_off.map(({ command }) => queueName(command)));
+    const counts = new Map<string, number>();
+    for (const { command } of answered) {
+      const name = queueName(command);
+      counts.set(name, (counts.get(name) ?? 0) + 1);
+    }
+    for (const [name, count] of counts) {
+      if (is_put_off.has(name)) this.#fitting.set(name, count);
+      else if (this.#fitting.get(name) === undefined) continue;
+      else if (count * 2 < this.#options.rows_max) this.#fitting.set(name, count * 2);
+      else this.#fitting.delete(name);
+    }
+  }
+
+  /**
+   * At the start of their queues. Queues of which nothing was answered come first in the next
+   * round: behind one whose single commands fill a set they would wait for ever.
+   */
+  #putBack(
+    put_off: readonly Waiting<Command, Answer>[],
+    answered: readonly Waiting<Command, Answer>[],
+  ): void {
+    if (put_off.length === 0) return;
+    for (const waiting of put_off.toReversed()) this.#queueOf(waiting.command).unshift(waiting);
+    const served = new Set(answered.map(({ command }) => queueName(command)));
+    const names = put_off.map(({ command }) => queueName(command));
+    const first = new Set(names.filter((name) => !served.has(name)));
+    const others = [...this.#queues.keys()].filter((name) => !first.has(name));
+    const queues = [...first, ...others].map((name) => [name, this.#queues.get(name)!] as const);
+    this.#queues.clear();
+    for (const [name, queue] of queues) this.#queues.set(name, queue);
   }
 }
 

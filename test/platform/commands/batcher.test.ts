@@ -4,6 +4,8 @@ import {
   type Batchable,
   Batcher,
   type BatcherOptions,
+  PUT_OFF,
+  type PutOff,
 } from "../../../src/platform/commands/batcher.ts";
 import { Refusal } from "../../../src/platform/errors.ts";
 import { waitFor } from "../../harness/wait-for.ts";
@@ -425,4 +427,62 @@ describe("for any commands in any order", () => {
       else expect(runs.filter(isHealthy)).toHaveLength(1);
     }
   }
+});
+
+describe("what a set puts off", () => {
+  it("is answered in a later set, before what came after it", async () => {
+    const done: string[] = [];
+    const batcher = new Batcher<Command, string>({
+      across_accounts: true,
+      gather_ms: 0,
+      run: async (set) => {
+        await settle();
+        return new Map(set.map((one, at) => [one, at < 2 ? answerTo(one) : PUT_OFF]));
+      },
+    });
+    const sent = commands("a", 9);
+    const answers = sent.map((one) =>
+      batcher.submit(one).then((answer) => {
+        done.push(one.marker);
+        return answer;
+      }),
+    );
+    expect(await Promise.all(answers)).toEqual(sent.map(answerTo));
+    expect(done.slice(2)).toEqual(sent.slice(2).map(({ marker }) => marker));
+  });
+
+  it("comes first in the next one, if nothing of its queue was answered", async () => {
+    let sets = 0;
+    // As in the executor: a set ends after a large answer, and each of the greedy one's is large.
+    const run = async (set: Command[]) => {
+      sets += 1;
+      await settle();
+      const answers = new Map<Command, string | PutOff>();
+      let is_spent = false;
+      for (const one of set) {
+        answers.set(one, is_spent ? PUT_OFF : answerTo(one));
+        is_spent ||= one.account_id === "greedy";
+      }
+      return answers;
+    };
+    const batcher = new Batcher<Command, string>({ across_accounts: true, gather_ms: 0, run });
+    let is_over = false;
+    const callers = Array.from({ length: 600 }, async () => {
+      while (!is_over) await batcher.submit(command("greedy"));
+    });
+    for (let round = 0; round < 20; round += 1) await settle();
+    for (const account_id of ["b", "c", "d"]) {
+      const before = sets;
+      await batcher.submit(command(account_id));
+      expect(sets - before).toBeLessThanOrEqual(4);
+    }
+    is_over = true;
+    await Promise.all(callers);
+  });
+
+  it("is never all of it: the commands then fail instead of running for ever", async () => {
+    const run = async (set: Command[]) => new Map(set.map((one) => [one, PUT_OFF as PutOff]));
+    const batcher = new Batcher<Command, string>({ across_accounts: true, gather_ms: 0, run });
+    await expect(batcher.submit(command("a"))).rejects.toThrow("every command was put off");
+  });
 });
