@@ -214,6 +214,22 @@ describe("a key", () => {
     expect(Math.abs(used_at.getTime() - asked_at)).toBeLessThan(60_000);
   });
 
+  it("that was revoked since the request began does nothing, also with idempotency", async () => {
+    const keyed: Record<string, string>[] = [{}, { "idempotency-key": crypto.randomUUID() }];
+    for (const headers of keyed) {
+      const { key, id } = await addKey({});
+      // From here on it is known for a second, as it is until a slow body has arrived.
+      expect((await server.call("GET", "/fees", undefined, { key })).status).toBe(200);
+      await changeKey(id, { revoked_at: new Date() });
+      const { rows } = await countDeposits();
+      const crypto_deposit = { quote_id: own.quote_id, amount: 1 };
+      const path = "/sandbox/crypto_deposits";
+      const refused = await server.call("POST", path, { crypto_deposit }, { key, headers });
+      expect(refused.body).toMatchObject({ status: 401, error_code: "unauthorized" });
+      expect(await countDeposits()).toEqual({ rows });
+    }
+  });
+
   it("ends with a checksum of what is before", () => {
     for (const mode of ["sandbox", "live"] as const) {
       const key = makeApiKey(mode);
@@ -242,6 +258,13 @@ async function changeKey(id: string, change: { expires_at: Date } | { revoked_at
     if ("expires_at" in change) updateApiKeyExpiry(tx, key, change.expires_at);
     else updateApiKeyRevoked(tx, key, change.revoked_at);
   });
+}
+
+async function countDeposits() {
+  const [row] = await server.core.database.query<{ rows: string }>(
+    "select count(*) as rows from sandbox_transfers",
+  );
+  return row!;
 }
 
 async function addKey(restrictions: Partial<KeyRestrictions>) {

@@ -1,4 +1,6 @@
 import { contextOf, noteBegun, runFor } from "../db/caller-context.ts";
+import { Refusal } from "../errors.ts";
+import { realTime } from "../tasks/real-time.ts";
 import { Batcher } from "./batcher.ts";
 import { createTurns } from "./in-turn.ts";
 import { createKeeping, type KeepAnswer, keepAnswers } from "./keep-answers.ts";
@@ -34,10 +36,21 @@ export function createExecutor(deps: ExecutorDeps): Executor {
     },
     keepAnswer: async (request, make) => {
       const { account_id, idempotency } = request;
+      await assertActive(deps, request);
       if (!idempotency) return make();
       return answerOf(await inTurn(account_id, idempotency, () => keep(request, make)));
     },
   };
+}
+
+/** The work is no command, in whose transaction this is asked: its body may have taken a minute. */
+async function assertActive(
+  { database, clock, findActiveCredentials }: ExecutorDeps,
+  { account_id, actor_account_id, credential_id }: CommandRequest<unknown>,
+): Promise<void> {
+  const actor_ids = [actor_account_id ?? account_id];
+  const active = await findActiveCredentials(database, [credential_id], actor_ids, realTime(clock));
+  if (!active.has(credential_id)) throw new Refusal("unauthorized");
 }
 
 function createSubmit<Input, Loaded, Output>(

@@ -1,5 +1,5 @@
 import type { Clock } from "../clock.ts";
-import type { Database, Transaction } from "../db/database.ts";
+import type { Database, Session } from "../db/database.ts";
 import type { Keyring } from "../encryption/keyring.ts";
 import type { Refusal } from "../errors.ts";
 import type { Batchable, PutOff } from "./batcher.ts";
@@ -41,9 +41,9 @@ export type ExecutorDeps = {
   clock: Clock;
   keyring: Keyring;
   across_accounts: boolean;
-  /** Which of these keys and tokens are still active. Read in the transaction itself. */
+  /** Which of these keys and tokens are still active. Commands ask in their transaction. */
   findActiveCredentials: (
-    tx: Transaction,
+    session: Session,
     credential_ids: string[],
     account_ids: string[],
     real_time: Date,
