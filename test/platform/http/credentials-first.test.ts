@@ -119,7 +119,7 @@ describe.each([
   },
   {
     what: "tokens of applications",
-    table: "members.role from oauth_artifacts artifact",
+    table: "from oauth_artifacts artifact",
     head: (n: number) => `GET /userinfo HTTP/1.1\r\nAuthorization: Bearer ${token(n)}`,
   },
   {
