@@ -12,8 +12,10 @@ import { type ChainPort, sendIfDone } from "../../src/partners/chain/port.ts";
 import { createSandboxChain } from "../../src/partners/chain/sandbox.ts";
 import type { Clock } from "../../src/platform/clock.ts";
 import { openDatabase } from "../../src/platform/db/database.ts";
+import { bindMacs } from "../../src/platform/sealing/row-mac.ts";
 import { TEST_WORDS } from "./evm/chains-file.ts";
 import { signerSettings } from "./evm/signer.ts";
+import { fixedMacs } from "./macs.ts";
 import { SILENT } from "./task-fixture.ts";
 
 export type TestSend = { key: string; amount: string; address: string };
@@ -27,6 +29,7 @@ export type FromChainProcess = { asked: string } | { outcomes: Record<string, un
 
 const { database_url, evm, sends } = JSON.parse(process.argv[2]!) as ProcessInput;
 const database = openDatabase({ url: database_url, connections_max: 4 });
+bindMacs(database, fixedMacs());
 const clock: Clock = {
   now: () => new Date(),
   difference_ms: () => 0,
