@@ -47,6 +47,11 @@ const LONG_TESTS = [
   "test/onramps/rates.test.ts",
   "test/partners/evm/remote-signer.test.ts",
   "test/platform/metrics.test.ts",
+  "test/linear-expressions.test.ts",
+  "test/cli/documents.test.ts",
+  "test/approvals/approvals.browser.test.ts",
+  "test/offramps/documents/replaced-documents.test.ts",
+  "test/platform/encryption/encryption.test.ts",
   "test/reports/exports.test.ts",
 ];
 const long = process.env.LONG_TESTS;

@@ -21,6 +21,7 @@ export type NewOfframp = {
   account?: "eur" | "usd" | "usd_swift";
   amount?: number;
   submitted_url?: string;
+  metadata?: Record<string, string>;
 };
 export type TestOfframp = { id: string; user_id: string; quote_id: string };
 export type UploadOptions = {
@@ -44,11 +45,12 @@ export async function openDocumentFixture(server: TestServer) {
 
   /** The response to creating an offramp in a quote of its own. */
   async function tryOfframp(request: NewOfframp, quote_id?: string): Promise<Answer> {
-    const { account = "eur", amount = 1000, submitted_url } = request;
+    const { account = "eur", amount = 1000, submitted_url, metadata = {} } = request;
     const item = {
       payment_detail_id: details[account],
       destination_amount: amount,
       destination_currency: account.slice(0, 3),
+      metadata,
       ...(account === "usd_swift" ? { rails: "swift" } : {}),
       ...(submitted_url ? { supporting_document_attributes: { submitted_url } } : {}),
     };

@@ -142,7 +142,10 @@ describe("an uploaded document", () => {
   it.each(["sending_fiat", "fiat_sent", "bounced", "failed"])(
     "is accepted when the offramp is %s, and the accepted file's hash is kept",
     async (status) => {
-      const offramp = await fixture.addOfframp();
+      // The bank would answer while the file is uploaded.
+      const metadata: Record<string, string> =
+        status === "sending_fiat" ? { sandbox_outcome: "stuck" } : {};
+      const offramp = await fixture.addOfframp({ metadata });
       await fixture.upload(offramp, PDF);
       await fixture.moveTo(offramp, status);
       const before = await fixture.show(offramp);
