@@ -8,7 +8,6 @@ import { fileURLToPath } from "node:url";
 import { type Core, openCore } from "../src/app/open-app.ts";
 import { readConfig } from "../src/platform/config/config.ts";
 import { startEmbeddedPostgres } from "../src/platform/db/embedded.ts";
-import { keepAwake } from "./keep-awake.ts";
 
 /** One database, with the service and the baseline, each in its own process. */
 export type Stage = {
@@ -55,8 +54,6 @@ export async function openStage(profile_dir: string | null): Promise<Stage> {
     closing.push(service.stop);
     const baseline = await startProgram("baseline", [BASELINE], environment);
     closing.push(baseline.stop);
-    const stopSpinning = keepAwake();
-    closing.push(async () => stopSpinning());
     return { database_url: postgres.url, core, service, baseline, close };
   } catch (error) {
     await close();
