@@ -33,19 +33,21 @@ export async function runInTransaction(
   for (const { id, credential_id } of commands) {
     if (!active.has(credential_id)) outcomes.set(id, { refusal: new Refusal("unauthorized") });
   }
-  const budget = new AnswerBudget();
-  const replayed = await replayAnswers(deps.keyring, tx, unanswered(), stored, budget);
+  // Apart from each other: replays come first, and one after the other would put off new work of
+  // other accounts again and again.
+  const [of_replays, of_fresh] = [new AnswerBudget(), new AnswerBudget()];
+  const replayed = await replayAnswers(deps.keyring, tx, unanswered(), stored, of_replays);
   for (const [id, outcome] of replayed) outcomes.set(id, outcome);
 
   const fresh = unanswered();
   const bytes = [...attempt.commands.keys()].reduce((sum, queued) => sum + queued.bytes, 0);
   await letOthersRun(bytes);
-  const accepted = await decide(use_case, loaded, fresh, { outcomes, budget }, now);
+  const accepted = await decide(use_case, loaded, fresh, { outcomes, budget: of_fresh }, now);
   // The same request may have been committed by another process between our statements: then it was
   // refused because of its own effect, and its answer is stored by now.
   const refused = fresh.filter(({ id }) => outcomes.has(id) && outcomes.get(id) !== PUT_OFF);
   const late = await findStoredAnswers(tx, refused);
-  const replayed_late = await replayAnswers(deps.keyring, tx, refused, late, budget);
+  const replayed_late = await replayAnswers(deps.keyring, tx, refused, late, of_replays);
   for (const [id, outcome] of replayed_late) outcomes.set(id, outcome);
   if (accepted.length === 0) return;
   const rows = accepted.map(({ command, body, subject }) => {

@@ -107,3 +107,14 @@ it("a refusal between large answers is given, and takes nothing from the others"
   const [done, refused] = ["fulfilled", "rejected"];
   expect(statuses).toEqual([done, refused, done, refused, done, done]);
 });
+
+it("a new command beside large replays is answered in the same set", async () => {
+  [sets, recorded] = [[], []];
+  const replays = [...inputs, ...inputs].map((input) => submit(input, `key ${input}`));
+  const fresh = submit(500, "key 500");
+  let answered = 0;
+  for (const replay of replays) void replay.then(() => (answered += 1));
+  expect((await fresh).replayed).toBe(false);
+  expect(answered).toBeLessThan(inputs.length);
+  await Promise.all(replays);
+});
