@@ -1,5 +1,5 @@
 import { fork } from "node:child_process";
-import { randomUUID } from "node:crypto";
+import { randomBytes, randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { Agent, request } from "node:http";
 import { setTimeout as sleep } from "node:timers/promises";
@@ -7,7 +7,10 @@ import { fileURLToPath } from "node:url";
 import { Pool } from "undici";
 import { updateAccountEnabled } from "../src/apps/store.ts";
 import { type NewEvent, recordEvents } from "../src/events/record-events.ts";
+import { traceparentOf } from "../src/platform/http/trace-context.ts";
 import { digestOf } from "../src/platform/sealing/seal.ts";
+import { USER_AGENT } from "../src/webhooks/delivery/request.ts";
+import { readSecret, signatureHeaders } from "../src/webhooks/delivery/sign.ts";
 import type { Bench } from "./creation-scenarios.ts";
 import type { Latency, Scenario } from "./measure.ts";
 import { type Account, addAccount } from "./payers.ts";
@@ -24,7 +27,7 @@ const READY_MAX_MS = 120_000;
 
 type Receiver = { url: string; get(path: string): Promise<string> };
 
-/** Deliveries (signed, read from the database, recorded) compared to the bare requests. */
+/** Deliveries (signed, read from the database, recorded) compared to the same requests alone. */
 export async function deliveries(bench: Bench): Promise<Scenario> {
   const receiver = await startReceiver();
   const account = await enabledAccount(bench);
@@ -43,7 +46,8 @@ export async function deliveries(bench: Bench): Promise<Scenario> {
   const bare = (postAll: PostAll) => async () => {
     await receiver.get("/reset");
     const begun_ms = performance.now();
-    await postAll(receiver.url, "/count", bodyOf(randomUUID()), DELIVERIES);
+    const body = bodyOf(randomUUID());
+    await postAll(receiver.url, "/count", { headers: sampleHeaders(body), body }, DELIVERIES);
     return { value: (DELIVERIES / (performance.now() - begun_ms)) * 1000 };
   };
   return {
@@ -243,12 +247,28 @@ async function until(isSo: () => Promise<boolean>, ask_ms: number): Promise<void
   }
 }
 
-type PostAll = (origin: string, path: string, body: string, count: number) => Promise<void>;
+/** What every request of a bare loop sends. */
+type Sample = { headers: Record<string, string>; body: string };
+type PostAll = (origin: string, path: string, sample: Sample, count: number) => Promise<void>;
+
+/** The headers of a delivery: the bare loops send what it sends, only made once. */
+function sampleHeaders(body: string): Record<string, string> {
+  const current = readSecret(`whsec_${randomBytes(32).toString("base64")}`);
+  const message = { id: randomUUID(), timestamp_s: 1_800_000_000, body: Buffer.from(body) };
+  return {
+    "accept-encoding": "identity",
+    "content-type": "application/json",
+    "user-agent": USER_AGENT,
+    traceparent: traceparentOf(message.id),
+    "x-webhook-sequence": "1",
+    ...signatureHeaders({ current, next: null }, message),
+  };
+}
 
 /** Only the requests: Node's own client with keep-alive connections. */
-const postAll: PostAll = async (origin, path, body, count) => {
+const postAll: PostAll = async (origin, path, { headers, body }, count) => {
   const agent = new Agent({ keepAlive: true, maxSockets: CONCURRENCY });
-  const options = { method: "POST", agent, headers: { "content-type": "application/json" } };
+  const options = { method: "POST", agent, headers };
   const sendOne = () =>
     new Promise<void>((resolve, reject) => {
       const outgoing = request(`${origin}${path}`, options, (incoming) => {
@@ -261,9 +281,9 @@ const postAll: PostAll = async (origin, path, body, count) => {
 };
 
 /** The same with undici instead of Node's own client. */
-const postAllByUndici: PostAll = async (origin, path, body, count) => {
+const postAllByUndici: PostAll = async (origin, path, { headers, body }, count) => {
   const pool = new Pool(origin, { connections: CONCURRENCY, pipelining: 1 });
-  const options = { method: "POST", path, headers: { "content-type": "application/json" }, body };
+  const options = { method: "POST", path, headers, body };
   const sendOne = async () => {
     const answer = await pool.request(options);
     await answer.body.dump();
