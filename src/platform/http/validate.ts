@@ -229,8 +229,9 @@ function messageOf({ keyword, params, parentSchema }: ErrorObject): string {
     case "enum":
       return `Send one of ${params.allowedValues.join(", ")}.`;
     case "minimum":
+      return `Send a number of at least ${params.limit}.`;
     case "maximum":
-      return `Send a number that is ${params.comparison} ${params.limit}.`;
+      return `Send a number of at most ${params.limit}.`;
     case "maxItems":
       return `Send at most ${params.limit} items.`;
     case "anyOf":
