@@ -1223,6 +1223,7 @@ create table members (
   created_at timestamp with time zone not null,
   votes_from timestamp with time zone,
   mac bytea,
+  joined_at timestamp with time zone,
   constraint members_pkey PRIMARY KEY (account_id, person_id),
   constraint members_role_check CHECK ((role = ANY (ARRAY['admin'::text, 'finance_manager'::text, 'accountant'::text, 'approver'::text, 'developer'::text]))),
   constraint members_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id),

@@ -55,7 +55,7 @@ export async function createMember(
     });
   }
   const votes_from = vote_wait_ms > 0 ? new Date(now.getTime() + vote_wait_ms) : null;
-  const member = { account_id, person_id, role, votes_from, created_at: now };
+  const member = { account_id, person_id, role, votes_from, created_at: now, joined_at: null };
   insertMember(tx, member);
   if (input.password_hash === undefined) {
     const kind = known?.password_hash ? "membership" : "invitation";

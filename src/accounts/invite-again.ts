@@ -7,7 +7,10 @@ import type { By } from "./model.ts";
 import { openEmail } from "./person-email.ts";
 import { findMember, findPersonById } from "./store.ts";
 
-/** Sends the invitation of a member who has not chosen a password yet once more. */
+/**
+ * Sends the mail of a member who has not joined yet once more: to choose a password, or to sign in
+ * with the one that they have.
+ */
 export async function inviteAgain(
   tx: Transaction,
   index_key: Buffer,
@@ -20,11 +23,12 @@ export async function inviteAgain(
     findPersonById(tx, person_id),
   ]);
   if (!member || !person) throw Refusal.of([notFound("person_id")]);
-  if (person.password_hash !== null) {
-    throw new Refusal("invalid_transition", "This member has chosen a password already.");
+  if (member.joined_at !== null) {
+    throw new Refusal("invalid_transition", "This member has joined the account already.");
   }
   const email = openEmail(index_key, person_id, person.email);
-  queueMail(tx, index_key, { account_id, kind: "invitation", email }, now);
+  const kind = person.password_hash ? "membership" : "invitation";
+  queueMail(tx, index_key, { account_id, kind, email }, now);
   const record = `person:${person_id}`;
   recordAudit(tx, { account_id, ...by, action: "member.invite_again", record }, now);
 }

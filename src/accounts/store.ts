@@ -191,16 +191,21 @@ export type MemberRow = {
   /** Null: at once. */
   votes_from: Date | null;
   created_at: Date;
+  /** Null until the person first used the account, which is how they accept the membership. */
+  joined_at: Date | null;
 };
 
-type ListedMember = MemberRow & { email: Buffer; has_password: boolean; has_factor: boolean };
+type ListedMember = MemberRow & { email: Buffer; has_factor: boolean };
 
-/** All members of an account, oldest first, with their sealed e-mails. */
+/**
+ * All members of an account, oldest first, with their sealed e-mails. Of somebody who has not
+ * joined it says nothing that comes from other accounts.
+ */
 export async function listMembers(session: Session, account_id: string): Promise<ListedMember[]> {
   const rows = await session.query<ListedMember>(
-    `select members.*, people.email, people.password_hash is not null as has_password,
-       exists (select from totp_factors where person_id = people.id)
-         or exists (select from passkeys where person_id = people.id) as has_factor
+    `select members.*, people.email, members.joined_at is not null and (
+         exists (select from totp_factors where person_id = people.id)
+         or exists (select from passkeys where person_id = people.id)) as has_factor
      from members join people on people.id = members.person_id
      where members.account_id = $1 order by members.created_at, members.person_id`,
     [account_id],

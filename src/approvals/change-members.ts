@@ -1,10 +1,11 @@
 import { listKeysCreatedBy } from "../accounts/api-key-store.ts";
 import { checkMember, removeMember, setMemberRole } from "../accounts/change-members.ts";
 import { checkNewMember, createMember } from "../accounts/create-member.ts";
+import { existsJoinedElsewhere } from "../accounts/joined-store.ts";
 import type { Role } from "../accounts/model.ts";
 import { may, ROLE_NAMES } from "../accounts/roles.ts";
 import { resetFactor } from "../accounts/second-factor/reset-factor.ts";
-import { findMember, listMemberships, type MemberRow } from "../accounts/store.ts";
+import { findMember, type MemberRow } from "../accounts/store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Mode } from "../platform/config/config.ts";
 import type { Session } from "../platform/db/database.ts";
@@ -93,8 +94,12 @@ async function checkResetFactor(
 ): Promise<MemberRow> {
   const member = await findMember(session, account_id, person_id);
   if (!member) throw Refusal.of([notFound("person_id")]);
-  const memberships = await listMemberships(session, person_id, 2);
-  if (is_operators || memberships.length === 1) return member;
+  if (is_operators) return member;
+  if (member.joined_at === null) {
+    const message = "This person has not joined the account: there is no second factor to remove.";
+    throw Refusal.of([{ field: "person_id", code: "record_invalid", message }]);
+  }
+  if (!(await existsJoinedElsewhere(session, member))) return member;
   const message = "This person is a member of other accounts too: ask the operator to reset it.";
   throw Refusal.of([{ field: "person_id", code: "record_invalid", message }]);
 }

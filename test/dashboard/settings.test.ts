@@ -3,6 +3,7 @@ import { ROLES, type Role } from "../../src/accounts/model.ts";
 import { SESSIONS } from "../../src/accounts/sign-in/session-store.ts";
 import { memberChange } from "../../src/approvals/change-members.ts";
 import { readOutbox } from "../../src/partners/mail/sandbox.ts";
+import { enrol } from "../accounts/authenticator.ts";
 import { changeMember } from "../harness/members.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { vouch } from "../harness/vouch.ts";
@@ -202,7 +203,7 @@ describe("the team", () => {
     expect(asked.map(({ statusCode }) => statusCode)).toEqual(asked.map(() => 200));
   });
 
-  it("an invitation is sent again until the person has chosen a password", async () => {
+  it("an invitation is sent again until the person has joined", async () => {
     const { account_id } = await server.addAccount("Alone");
     const email = "alone@example.test";
     const eve = await signInMember(server, { account_id, role: "admin", email });
@@ -222,6 +223,31 @@ describe("the team", () => {
     expect((await again(eve.person_id)).json().error_code).toBe("invalid_transition");
     const foreign = members.get("developer")!.person_id;
     expect((await again(foreign)).statusCode).toBe(404);
+  });
+
+  it("says of somebody invited nothing that comes from their other accounts", async () => {
+    const first = await server.addAccount("First");
+    const email = "dana@example.test";
+    const dana = await signInMember(server, { account_id: first.account_id, role: "admin", email });
+    await enrol(dana.visitor);
+    const answers = [];
+    for (const invited of [email, "nobody@example.test"]) {
+      const { account_id } = await server.addAccount(`Invites ${invited}`);
+      const asker = { account_id, role: "admin", email: `asker-${invited}` } as const;
+      const eve = await signInMember(server, asker);
+      const body = { email: invited, role: "developer", reason: "a colleague" };
+      const added = await eve.call("POST", "/dashboard/api/members", body);
+      const { members: listed } = (await eve.call("GET", "/dashboard/api/members")).json();
+      const shown = listed.find((one: { email: string }) => one.email === invited);
+      const change = `/dashboard/api/members/${shown.person_id}`;
+      const reset = { action: "reset_factor", reason: "lost" };
+      const { errors } = (await eve.call("POST", `${change}/change`, reset)).json();
+      const again = (await eve.call("POST", `${change}/invite_again`)).json();
+      const { is_invited, has_factor, seen_at } = shown;
+      answers.push([added.json(), is_invited, has_factor, seen_at, errors[0].message, again]);
+    }
+    expect(answers[0]).toEqual(answers[1]);
+    expect(answers[0]!.slice(0, 4)).toEqual([{ done: true }, true, false, null]);
   });
 });
 

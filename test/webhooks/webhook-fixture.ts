@@ -136,7 +136,7 @@ export async function authorise(
   const member = { account_id, person_id, role: "admin", votes_from: null } as const;
   await database.transaction(async (tx) => {
     insertPerson(tx, { ...person, created_at: now });
-    insertMember(tx, { ...member, created_at: now });
+    insertMember(tx, { ...member, created_at: now, joined_at: now });
   });
   const redirect_uri = "https://client.example.test/callback";
   const grant = { account_id, app_id, app_account_id: server.account_id, person_id, redirect_uri };

@@ -9,6 +9,7 @@ import { newId } from "../../platform/ids.ts";
 import { LruMap } from "../../platform/lru-map.ts";
 import { recordAudit } from "../audit.ts";
 import type { AuditAction } from "../audit-actions.ts";
+import { updateMemberJoined } from "../joined-store.ts";
 import type { Role } from "../model.ts";
 import { openEmail } from "../person-email.ts";
 import { may } from "../roles.ts";
@@ -165,6 +166,7 @@ export function startSession(
     factor_at,
     expires_at: new Date(now.getTime() + lifetime_ms),
   });
+  if (state === "active") updateMemberJoined(tx, { account_id, person_id }, now);
   return token;
 }
 

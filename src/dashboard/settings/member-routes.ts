@@ -53,7 +53,7 @@ function addList(addRoute: AddRoute, { database, index_key }: ModuleCore): void 
         email: openEmail(index_key, row.person_id, row.email),
         role: row.role,
         is_you: actor === `member:${row.person_id}`,
-        is_invited: !row.has_password,
+        is_invited: row.joined_at === null,
         has_factor: row.has_factor,
         seen_at: seen.get(row.person_id) ?? null,
         created_at: row.created_at,
@@ -168,7 +168,7 @@ function addSendInvitation(addRoute: AddRoute, deps: ModuleCore): void {
     operation: "sendInvitation",
     stores_nothing: true,
     summary: "Send an invitation again",
-    description: "To a member who has not chosen a password yet.",
+    description: "To a member who has not joined the account yet.",
     errors: ["invalid_transition"],
     handle: async ({ caller, params, problems }) => {
       if (problems.length > 0) throw Refusal.of(problems);

@@ -127,6 +127,14 @@ export const UNNOTICED_ACCESS: Coverage = {
         "this version is not used, and without a key the rows that it vouched for are not.",
     },
   ],
+  members: [
+    {
+      changes: ["joined_at"],
+      reason:
+        "Whether admins see the state of the person's second factor, and may remove it where the " +
+        "person has joined no other account; a removal is audited and mailed.",
+    },
+  ],
   passkeys: [
     {
       changes: ["name"],
