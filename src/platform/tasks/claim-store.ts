@@ -76,6 +76,12 @@ const RETURNING = `returning t.account_id, t.id, t.kind, t.record_id, t.due_at, 
 const claimable = ({ failed }: ClaimQuery) => `t.kind = $1 and t.due_at <= $2 and ${UNLEASED}
   and ${failed ? "t.attempts > 0" : "t.attempts = 0"}`;
 
+/**
+ * Of the fresh tasks of an account. Only the index `tasks_fresh` has this order, so the planner
+ * cannot read the backlog of all accounts through `tasks_due` to find those of one.
+ */
+const OWN_ORDER = "t.due_at, t.created_at";
+
 /** $1 to $6 and $8 to $10; $7 names accounts. */
 function claimValues(query: ClaimQuery, accounts: string | readonly string[]): unknown[] {
   const { kind, now, real_now, limit, lease_ms, lease_id } = query;
@@ -125,8 +131,7 @@ const ACCOUNTS_MAX = 500;
 /**
  * The next accounts with claimable tasks, as many as the set has places. PostgreSQL has no skip
  * scan for that: this steps from account to account through the index `tasks_fresh`, whatever each
- * of them has waiting. The account is compared by range and ordered by, so that no index serves but
- * that one: through `tasks_due` the search for an account's first task could read the whole backlog.
+ * of them has waiting.
  */
 async function listNextAccounts(
   tx: Transaction,
@@ -141,14 +146,15 @@ async function listNextAccounts(
        select next.account_id, next.is_due, turns.step + 1, turns.due + next.is_due::int
        from turns cross join lateral (
          select first.account_id, (
-           select t.id from tasks t where ${claimable(query)} and ${isOf("first.account_id")}
-           order by t.account_id, t.due_at limit 1
+           select t.id from tasks t
+           where ${claimable(query)} and t.account_id = first.account_id
+           order by ${OWN_ORDER} limit 1
          ) is not null as is_due
          from (
            select t.account_id from tasks t
            where t.kind = $1 and t.attempts = 0 and t.account_id > turns.account_id
-           order by t.account_id, t.due_at limit 1
-         ) as first
+           order by t.account_id, ${OWN_ORDER} limit 1
+         ) as first offset 0
        ) as next
        where turns.step < ${ACCOUNTS_MAX} and turns.due < $4
      )
@@ -159,8 +165,6 @@ async function listNextAccounts(
   const is_end = accounts.length < limit && rows.at(-1)?.step !== ACCOUNTS_MAX;
   return { accounts, last: is_end ? FIRST_TURN : rows.at(-1)!.account_id };
 }
-
-const isOf = (account: string) => `t.account_id >= ${account} and t.account_id <= ${account}`;
 
 /** Divides the set: what an account does not need is for those that have more. */
 async function claimShares(
@@ -191,8 +195,8 @@ function claimEach(
      where t.ctid = any (array(
        select own.place from unnest($7::uuid[]) as whose (account_id) cross join lateral (
          select t.ctid as place from tasks t
-         where ${claimable(query)} and ${isOf("whose.account_id")}
-         order by t.account_id, t.due_at limit $4 for update skip locked
+         where ${claimable(query)} and t.account_id = whose.account_id
+         order by ${OWN_ORDER} limit $4 for update skip locked
        ) as own
      )) ${RETURNING}`,
     claimValues(query, accounts),
@@ -254,7 +258,7 @@ async function findNextAccount(
     dontSort(tx);
     return tx.query<{ account_id: string }>(
       `select t.account_id from tasks t where ${claimable(query)} and t.account_id > $4
-       order by t.account_id, t.due_at limit 1`,
+       order by t.account_id, ${OWN_ORDER} limit 1`,
       [kind, now, real_now, after],
     );
   });
@@ -274,7 +278,7 @@ function claimOwn(
        where t.account_id = $7 and t.id = any (array(
          select t.id from tasks t
          where ${claimable(query)} and t.account_id = $7 and t.due_at <= $11
-         order by t.due_at limit $4 for update skip locked
+         order by ${query.failed ? "t.due_at" : OWN_ORDER} limit $4 for update skip locked
        )) ${RETURNING}`,
       [...claimValues(query, account_id), last_due_at],
     );
