@@ -13,14 +13,10 @@ import { ALWAYS_LEAVING } from "../../src/partners/leaving.ts";
 import { createGuardedSender } from "../../src/partners/outbound-http/guarded-sender.ts";
 import type { Database } from "../../src/platform/db/database.ts";
 import { HOUR_MS } from "../../src/platform/durations.ts";
+import { claimTasks } from "../../src/platform/tasks/claim-store.ts";
 import { realTime } from "../../src/platform/tasks/real-time.ts";
 import type { TaskHandler } from "../../src/platform/tasks/run-set.ts";
-import {
-  claimTasks,
-  listDueKinds,
-  updateFailed,
-  updateLeases,
-} from "../../src/platform/tasks/store.ts";
+import { listDueKinds, updateFailed, updateLeases } from "../../src/platform/tasks/store.ts";
 import { createTaskSet } from "../../src/platform/tasks/task-set.ts";
 import { approvalRules } from "../../src/prices/approval-rules.ts";
 import { STORED_PRICES } from "../../src/prices/price-book.ts";

@@ -7,8 +7,8 @@ import {
   createGuardedSender,
   type GuardedSender,
 } from "../../src/partners/outbound-http/guarded-sender.ts";
+import { claimTasks } from "../../src/platform/tasks/claim-store.ts";
 import { realTime } from "../../src/platform/tasks/real-time.ts";
-import { claimTasks } from "../../src/platform/tasks/store.ts";
 import { createTaskSet } from "../../src/platform/tasks/task-set.ts";
 import { createWorker } from "../../src/platform/tasks/worker.ts";
 import { deliverTask } from "../../src/webhooks/delivery/deliver-task.ts";

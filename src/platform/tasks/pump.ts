@@ -1,8 +1,9 @@
 import { randomUUID } from "node:crypto";
+import { claimTasks } from "./claim-store.ts";
 import { createQueues, type TaskQueue, withoutPlace } from "./queues.ts";
 import { realTime } from "./real-time.ts";
 import { type RunDependencies, runSet, type TaskHandler } from "./run-set.ts";
-import { claimTasks, type DueKind, type TaskClaim, updateLeases } from "./store.ts";
+import { type DueKind, type TaskClaim, updateLeases } from "./store.ts";
 
 /** Claims due tasks and passes them to their handlers. */
 type Pump = {
@@ -55,6 +56,7 @@ export function createPump(
         queue.account_ids.push(first.account_id);
       }
       more = claim.more;
+      queue.turn = claim.turn;
     } finally {
       queue.claimed(more);
     }
@@ -90,5 +92,6 @@ function claimFor(
     lease_id: randomUUID(),
     limit: queue.limit,
     not_of: withoutPlace(queue),
+    turn: queue.turn,
   });
 }

@@ -9,6 +9,8 @@ export type TaskQueue = {
   limit: number;
   /** Whose failed tasks run: an account as often as it has places. */
   account_ids: string[];
+  /** Of the claim before (`claimTasks`). */
+  turn: string | null;
   /** The claim succeeded or failed; `more` if there may be further due tasks. */
   claimed(more: boolean): void;
   /** The claimed tasks have ended, or no longer need their slot. */
@@ -61,6 +63,7 @@ export function createQueues(
         failed,
         limit: failed ? 1 : handler.set_max,
         account_ids: [],
+        turn: null,
         claimed: (more) => {
           state.claiming = false;
           state.due ||= more;

@@ -1,5 +1,4 @@
-import type { Database, Session, Transaction } from "../db/database.ts";
-import { BACKOFF, LOSSES_MAX } from "./backoff.ts";
+import type { Session, Transaction } from "../db/database.ts";
 import type { Task } from "./tasks.ts";
 
 /** Tasks claimed together share a lease; a later claim gives them another. */
@@ -14,12 +13,14 @@ export type TaskClaim = {
   set_aside: number;
   /** There may be further due tasks of the kind. */
   more: boolean;
+  /** What the next claim of the queue continues with (`ClaimQuery`). */
+  turn: string | null;
 };
 
 export type DueKind = { kind: string; fresh: boolean; failed: boolean };
 
 // Not leased: never claimed, released, or claimed by a worker that stopped renewing.
-const UNLEASED = "(t.leased_until is null or t.leased_until < $3)";
+export const UNLEASED = "(t.leased_until is null or t.leased_until < $3)";
 
 /*
  * A queue changes faster than its statistics: the planner may expect an empty table when there are
@@ -65,138 +66,6 @@ export async function listDueKinds(
      from unnest($1::text[]) as k (kind)`,
     [query.kinds, query.now, query.real_now],
   );
-}
-
-type ClaimQuery = {
-  kind: string;
-  /** Tasks that failed before are claimed separately from fresh ones. */
-  failed: boolean;
-  now: Date;
-  real_now: Date;
-  lease_ms: number;
-  lease_id: string;
-  limit: number;
-  /** Accounts that have as many as they may have. */
-  not_of?: readonly string[];
-};
-
-/*
- * The lease of a task that is claimed ended without a result: its worker stopped, or lost the
- * database. Once or twice, that is no fault of the task: it is claimed again. The third time, the
- * task may be what ends the process: that counts as a failure, so that it is retried alone and ever
- * later.
- */
-const IS_LOST = "t.lease_id is not null";
-const IS_SET_ASIDE = `(${IS_LOST} and t.losses >= ${LOSSES_MAX})`;
-const CLAIM = `leased_until = case when ${IS_SET_ASIDE} then null else $5::timestamptz end,
-  lease_id = case when ${IS_SET_ASIDE} then null else $6::uuid end,
-  losses = t.losses + (${IS_LOST})::int,
-  attempts = t.attempts + ${IS_SET_ASIDE}::int,
-  last_error = case when ${IS_SET_ASIDE} then $8 else t.last_error end,
-  due_at = case when ${IS_SET_ASIDE}
-    then $2::timestamptz + least(2 ^ least(t.attempts, 20) * $9::float8, $10) * interval '1 ms'
-    else t.due_at end`;
-const STOPPED = "The worker stopped, or lost the database, several times during this task.";
-
-export async function claimTasks(database: Database, query: ClaimQuery): Promise<TaskClaim> {
-  const { lease_id, lease_ms, now } = query;
-  const held_until_ms = performance.now() + lease_ms;
-  const { found, more } = database.by_account
-    ? await claimOfOneAccount(database, query)
-    : await claimOfAll(database, query);
-  const tasks = found.filter((task) => task.is_claimed);
-  tasks.sort((a, b) => a.due_at.getTime() - b.due_at.getTime() || compare(a.id, b.id));
-  return {
-    lease_id,
-    lease_ms,
-    now,
-    tasks,
-    more,
-    held_until_ms,
-    set_aside: found.length - tasks.length,
-  };
-}
-
-type Claimed = { found: (Task & { is_claimed: boolean })[]; more: boolean };
-
-const RETURNING = `returning t.account_id, t.id, t.kind, t.record_id, t.due_at, t.created_at,
-  t.attempts, t.lease_id is not null as is_claimed`;
-
-/** Due and not leased; $1 to $3 are the kind, the time and the real time. */
-const claimable = ({ failed }: ClaimQuery) => `t.kind = $1 and t.due_at <= $2 and ${UNLEASED}
-  and ${failed ? "t.attempts > 0" : "t.attempts = 0"}`;
-
-/** $1 to $6 and $8 to $10; $7 names accounts. */
-function claimValues(query: ClaimQuery, accounts: string | readonly string[]): unknown[] {
-  const { kind, now, real_now, limit, lease_ms, lease_id } = query;
-  const leased_until = new Date(real_now.getTime() + lease_ms);
-  return [
-    ...[kind, now, real_now, limit, leased_until, lease_id, accounts],
-    ...[STOPPED, BACKOFF.first_ms, BACKOFF.max_ms],
-  ];
-}
-
-async function claimOfAll(database: Database, query: ClaimQuery): Promise<Claimed> {
-  const found = await database.transaction(async (tx) => {
-    dontSort(tx);
-    return tx.query<Claimed["found"][number]>(
-      `update tasks t set ${CLAIM}
-       where t.ctid = any (array(
-         select t.ctid from tasks t where ${claimable(query)} and t.account_id <> all ($7::uuid[])
-         order by t.due_at limit $4 for update skip locked
-       )) ${RETURNING}`,
-      claimValues(query, query.not_of ?? []),
-    );
-  });
-  // After a full set there may be more tasks; claiming again costs less than checking first.
-  return { found, more: found.length === query.limit };
-}
-
-/** How many due tasks are looked at, at least, to find the accounts that have any. */
-const LOOKED_AT = 1_000;
-
-/**
- * The tasks of the account whose task is due first, or of the next one if another worker has
- * claimed them meanwhile. The accounts are found without a lock: a database distributed by account
- * asks all its nodes for that, and one for the claim, which goes no further than what was looked
- * at, however long the backlog of other accounts is.
- */
-async function claimOfOneAccount(database: Database, query: ClaimQuery): Promise<Claimed> {
-  const { kind, now, real_now, limit, not_of = [] } = query;
-  const seen = await database.transaction(async (tx) => {
-    dontSort(tx);
-    return tx.query<{ account_id: string; last_due_at: Date }>(
-      `select account_id, max(max(due_at)) over () as last_due_at
-       from (select t.account_id, t.due_at from tasks t
-         where ${claimable(query)} and t.account_id <> all ($5::uuid[])
-         order by t.due_at limit $4) as due
-       group by account_id order by min(due_at)`,
-      [kind, now, real_now, Math.max(LOOKED_AT, limit), not_of],
-    );
-  });
-  for (const { account_id, last_due_at } of seen) {
-    const found = await database.transaction(async (tx) => {
-      dontSort(tx);
-      return tx.query<Claimed["found"][number]>(
-        `update tasks t set ${CLAIM}
-         where t.account_id = $7 and t.id = any (array(
-           select t.id from tasks t
-           where ${claimable(query)} and t.account_id = $7 and t.due_at <= $11
-           order by t.due_at limit $4 for update skip locked
-         )) ${RETURNING}`,
-        [...claimValues(query, account_id), last_due_at],
-      );
-    });
-    const more = found.length === limit || seen.length > 1;
-    if (found.length > 0) return { found, more };
-  }
-  return { found: [], more: false };
-}
-
-/** Of this transaction: the backlog is read in the order of its index, never sorted. */
-function dontSort(tx: Transaction): void {
-  const planned = tx.query("select set_config('enable_sort', 'off', true)");
-  planned.catch(() => {});
 }
 
 /**

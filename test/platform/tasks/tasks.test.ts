@@ -3,9 +3,9 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import type { Database, Transaction } from "../../../src/platform/db/database.ts";
 import { HOUR_MS, MINUTE_MS, SECOND_MS } from "../../../src/platform/durations.ts";
+import { claimTasks } from "../../../src/platform/tasks/claim-store.ts";
 import { realTime } from "../../../src/platform/tasks/real-time.ts";
 import {
-  claimTasks,
   type TaskClaim,
   updateFailed,
   updatePostponed,

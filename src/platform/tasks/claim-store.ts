@@ -1,0 +1,294 @@
+import type { Database, Transaction } from "../db/database.ts";
+import { BACKOFF, LOSSES_MAX } from "./backoff.ts";
+import { type TaskClaim, UNLEASED } from "./store.ts";
+import type { Task } from "./tasks.ts";
+
+type ClaimQuery = {
+  kind: string;
+  /** Tasks that failed before are claimed separately from fresh ones. */
+  failed: boolean;
+  now: Date;
+  real_now: Date;
+  lease_ms: number;
+  lease_id: string;
+  limit: number;
+  /** Accounts that have as many as they may have. */
+  not_of?: readonly string[];
+  /**
+   * Accounts take turns: the one that was served last. Null where the claim before left nothing
+   * due; then the oldest tasks are claimed, whosever they are.
+   */
+  turn?: string | null;
+};
+
+/** Comes before all accounts. */
+const FIRST_TURN = "00000000-0000-0000-0000-000000000000";
+
+/*
+ * The lease of a task that is claimed ended without a result: its worker stopped, or lost the
+ * database. Once or twice, that is no fault of the task: it is claimed again. The third time, the
+ * task may be what ends the process: that counts as a failure, so that it is retried alone and ever
+ * later.
+ */
+const IS_LOST = "t.lease_id is not null";
+const IS_SET_ASIDE = `(${IS_LOST} and t.losses >= ${LOSSES_MAX})`;
+const CLAIM = `leased_until = case when ${IS_SET_ASIDE} then null else $5::timestamptz end,
+  lease_id = case when ${IS_SET_ASIDE} then null else $6::uuid end,
+  losses = t.losses + (${IS_LOST})::int,
+  attempts = t.attempts + ${IS_SET_ASIDE}::int,
+  last_error = case when ${IS_SET_ASIDE} then $8 else t.last_error end,
+  due_at = case when ${IS_SET_ASIDE}
+    then $2::timestamptz + least(2 ^ least(t.attempts, 20) * $9::float8, $10) * interval '1 ms'
+    else t.due_at end`;
+const STOPPED = "The worker stopped, or lost the database, several times during this task.";
+
+export async function claimTasks(database: Database, query: ClaimQuery): Promise<TaskClaim> {
+  const { lease_id, lease_ms, now } = query;
+  const held_until_ms = performance.now() + lease_ms;
+  const {
+    found,
+    more,
+    turn = FIRST_TURN,
+  } = database.by_account
+    ? await claimOfOneAccount(database, query)
+    : await claimOfAll(database, query);
+  const tasks = found.filter((task) => task.is_claimed);
+  tasks.sort((a, b) => a.due_at.getTime() - b.due_at.getTime() || (a.id < b.id ? -1 : 1));
+  return {
+    lease_id,
+    lease_ms,
+    now,
+    tasks,
+    more,
+    turn: more && !query.failed ? turn : null,
+    held_until_ms,
+    set_aside: found.length - tasks.length,
+  };
+}
+
+type Found = Task & { is_claimed: boolean };
+type Claimed = { found: Found[]; more: boolean; turn?: string };
+
+const RETURNING = `returning t.account_id, t.id, t.kind, t.record_id, t.due_at, t.created_at,
+  t.attempts, t.lease_id is not null as is_claimed`;
+
+/** Due and not leased; $1 to $3 are the kind, the time and the real time. */
+const claimable = ({ failed }: ClaimQuery) => `t.kind = $1 and t.due_at <= $2 and ${UNLEASED}
+  and ${failed ? "t.attempts > 0" : "t.attempts = 0"}`;
+
+/**
+ * Of the fresh tasks of an account. Only the index `tasks_fresh` has this order, so the planner
+ * cannot read the backlog of all accounts through `tasks_due` to find those of one.
+ */
+const OWN_ORDER = "t.due_at, t.created_at";
+
+/** $1 to $6 and $8 to $10; $7 names accounts. */
+function claimValues(query: ClaimQuery, accounts: string | readonly string[]): unknown[] {
+  const { kind, now, real_now, limit, lease_ms, lease_id } = query;
+  const leased_until = new Date(real_now.getTime() + lease_ms);
+  return [
+    ...[kind, now, real_now, limit, leased_until, lease_id, accounts],
+    ...[STOPPED, BACKOFF.first_ms, BACKOFF.max_ms],
+  ];
+}
+
+/**
+ * After a full set there is a backlog, maybe of few accounts: from then on each account with due
+ * tasks gets its share of a set, so that the others do not wait until that backlog is done.
+ */
+async function claimOfAll(database: Database, query: ClaimQuery): Promise<Claimed> {
+  const { limit, turn = null } = query;
+  return database.transaction(async (tx) => {
+    dontSort(tx);
+    if (turn === null) return isFull(await claimOldest(tx, query, limit), limit);
+    const { accounts, last } = await listNextAccounts(tx, query, turn);
+    const found = await claimShares(tx, query, accounts);
+    const left = limit - found.length;
+    if (left > 0) found.push(...(await claimOldest(tx, query, left)));
+    return { ...isFull(found, limit), turn: last };
+  });
+}
+
+/** After a full set there may be more tasks; claiming again costs less than checking first. */
+function isFull(found: Found[], limit: number): Claimed {
+  return { found, more: found.length === limit };
+}
+
+function claimOldest(tx: Transaction, query: ClaimQuery, limit: number): Promise<Found[]> {
+  return tx.query<Found>(
+    `update tasks t set ${CLAIM}
+     where t.ctid = any (array(
+       select t.ctid from tasks t where ${claimable(query)} and t.account_id <> all ($7::uuid[])
+       order by t.due_at limit $4 for update skip locked
+     )) ${RETURNING}`,
+    claimValues({ ...query, limit }, query.not_of ?? []),
+  );
+}
+
+/** How many accounts a claim looks at, also those whose tasks are not due. */
+const ACCOUNTS_MAX = 500;
+
+/**
+ * The next accounts with claimable tasks, as many as the set has places. PostgreSQL has no skip
+ * scan for that: this steps from account to account through the index `tasks_fresh`, whatever each
+ * of them has waiting.
+ */
+async function listNextAccounts(
+  tx: Transaction,
+  query: ClaimQuery,
+  after: string,
+): Promise<{ accounts: string[]; last: string }> {
+  const { kind, now, real_now, limit } = query;
+  const rows = await tx.query<{ account_id: string; is_due: boolean; step: number }>(
+    `with recursive turns as (
+       select $5::uuid as account_id, false as is_due, 0 as step, 0 as due
+       union all
+       select next.account_id, next.is_due, turns.step + 1, turns.due + next.is_due::int
+       from turns cross join lateral (
+         select first.account_id, (
+           select t.id from tasks t
+           where ${claimable(query)} and t.account_id = first.account_id
+           order by ${OWN_ORDER} limit 1
+         ) is not null as is_due
+         from (
+           select t.account_id from tasks t
+           where t.kind = $1 and t.attempts = 0 and t.account_id > turns.account_id
+           order by t.account_id, ${OWN_ORDER} limit 1
+         ) as first offset 0
+       ) as next
+       where turns.step < ${ACCOUNTS_MAX} and turns.due < $4
+     )
+     select account_id, is_due, step from turns where is_due or step = ${ACCOUNTS_MAX}`,
+    [kind, now, real_now, limit, after],
+  );
+  const accounts = rows.filter(({ is_due }) => is_due).map(({ account_id }) => account_id);
+  const is_end = accounts.length < limit && rows.at(-1)?.step !== ACCOUNTS_MAX;
+  return { accounts, last: is_end ? FIRST_TURN : rows.at(-1)!.account_id };
+}
+
+/** Divides the set: what an account does not need is for those that have more. */
+async function claimShares(
+  tx: Transaction,
+  query: ClaimQuery,
+  accounts: readonly string[],
+): Promise<Found[]> {
+  const found: Found[] = [];
+  let waiting = accounts;
+  while (waiting.length > 0 && found.length < query.limit) {
+    const left = query.limit - found.length;
+    const share = Math.max(1, Math.floor(left / waiting.length));
+    const claimed = await claimEach(tx, { ...query, limit: share }, waiting.slice(0, left));
+    found.push(...claimed);
+    const counts = Map.groupBy(claimed, ({ account_id }) => account_id);
+    waiting = waiting.filter((account_id) => counts.get(account_id)?.length === share);
+  }
+  return found;
+}
+
+function claimEach(
+  tx: Transaction,
+  query: ClaimQuery,
+  accounts: readonly string[],
+): Promise<Found[]> {
+  return tx.query<Found>(
+    `update tasks t set ${CLAIM}
+     where t.ctid = any (array(
+       select own.place from unnest($7::uuid[]) as whose (account_id) cross join lateral (
+         select t.ctid as place from tasks t
+         where ${claimable(query)} and t.account_id = whose.account_id
+         order by ${OWN_ORDER} limit $4 for update skip locked
+       ) as own
+     )) ${RETURNING}`,
+    claimValues(query, accounts),
+  );
+}
+
+/** How many due tasks are looked at, at least, to find the accounts that have any. */
+const LOOKED_AT = 1_000;
+
+/**
+ * The tasks of the account whose task is due first, or of the next one if another worker has
+ * claimed them meanwhile; of a backlog, those of the account whose turn it is. The accounts are
+ * found without a lock: a database distributed by account asks all its nodes for that, and one for
+ * the claim.
+ */
+async function claimOfOneAccount(database: Database, query: ClaimQuery): Promise<Claimed> {
+  const { limit, turn = null } = query;
+  if (turn !== null) {
+    const next =
+      (await findNextAccount(database, query, turn)) ??
+      (await findNextAccount(database, query, FIRST_TURN));
+    if (next === null) return { found: [], more: false };
+    return { found: await claimOwn(database, query, next, query.now), more: true, turn: next };
+  }
+  const seen = await listOldestAccounts(database, query);
+  for (const { account_id, last_due_at } of seen) {
+    const found = await claimOwn(database, query, account_id, last_due_at);
+    const more = found.length === limit || seen.length > 1;
+    if (found.length > 0) return { found, more, turn: account_id };
+  }
+  return { found: [], more: false };
+}
+
+function listOldestAccounts(
+  database: Database,
+  query: ClaimQuery,
+): Promise<{ account_id: string; last_due_at: Date }[]> {
+  const { kind, now, real_now, limit, not_of = [] } = query;
+  return database.transaction(async (tx) => {
+    dontSort(tx);
+    return tx.query(
+      `select account_id, max(max(due_at)) over () as last_due_at
+       from (select t.account_id, t.due_at from tasks t
+         where ${claimable(query)} and t.account_id <> all ($5::uuid[])
+         order by t.due_at limit $4) as due
+       group by account_id order by min(due_at)`,
+      [kind, now, real_now, Math.max(LOOKED_AT, limit), not_of],
+    );
+  });
+}
+
+async function findNextAccount(
+  database: Database,
+  query: ClaimQuery,
+  after: string,
+): Promise<string | null> {
+  const { kind, now, real_now } = query;
+  const rows = await database.transaction(async (tx) => {
+    dontSort(tx);
+    return tx.query<{ account_id: string }>(
+      `select t.account_id from tasks t where ${claimable(query)} and t.account_id > $4
+       order by t.account_id, ${OWN_ORDER} limit 1`,
+      [kind, now, real_now, after],
+    );
+  });
+  return rows[0]?.account_id ?? null;
+}
+
+function claimOwn(
+  database: Database,
+  query: ClaimQuery,
+  account_id: string,
+  last_due_at: Date,
+): Promise<Found[]> {
+  return database.transaction(async (tx) => {
+    dontSort(tx);
+    return tx.query<Found>(
+      `update tasks t set ${CLAIM}
+       where t.account_id = $7 and t.id = any (array(
+         select t.id from tasks t
+         where ${claimable(query)} and t.account_id = $7 and t.due_at <= $11
+         order by ${query.failed ? "t.due_at" : OWN_ORDER} limit $4 for update skip locked
+       )) ${RETURNING}`,
+      [...claimValues(query, account_id), last_due_at],
+    );
+  });
+}
+
+/** Of this transaction: the backlog is read in the order of its index, never sorted. */
+function dontSort(tx: Transaction): void {
+  const planned = tx.query(
+    `select set_config('enable_sort', 'off', true), set_config('enable_incremental_sort', 'off', true)`,
+  );
+  planned.catch(() => {});
+}
