@@ -485,7 +485,7 @@ describe("what a set puts off", () => {
     const run = async (set: Command[]) => {
       loaded += set.length;
       await settle();
-      return new Map(set.map((one, at) => [one, at === 0 ? answerTo(one) : PUT_OFF]));
+      return new Map(set.map((one, at) => [one, at === 0 ? answerTo(one) : PUT_OFF] as const));
     };
     const { submitAll } = openFixture({ run });
     const senders = Array.from({ length: 50 }, (_, at) => `key ${at}`);
