@@ -20,7 +20,8 @@ export async function findEventCursor(session: Session, account_id: string): Pro
 }
 
 /**
- * The events of the next block of the sealed log, without their bodies; null when there are none.
+ * The events of the next block of the sealed log that have no position yet, without their bodies;
+ * null when there is no block.
  */
 export async function findNextBlock(
   session: Session,
@@ -35,6 +36,7 @@ export async function findNextBlock(
   if (!block) return null;
   const events = await session.query<EventRow>(
     `select ${EVENT_COLUMNS} from events e where e.account_id = $1 and e.id = any($2::uuid[])
+       and not exists (select from event_positions p where p.account_id = $1 and p.event_id = e.id)
      order by e.id`,
     [account_id, block.entry_ids],
   );
@@ -49,12 +51,12 @@ export async function updateEventCursor(
   to: EventCursor,
 ): Promise<boolean> {
   const rows = await tx.query(
-    `insert into event_cursors (account_id, block_number, position) values ($1, $3, $4)
+    `insert into event_cursors (account_id, block_number, position) values ($1, $4, $5)
      on conflict (account_id) do update
        set block_number = excluded.block_number, position = excluded.position
-       where event_cursors.block_number = $2
+       where event_cursors.block_number = $2 and event_cursors.position = $3
      returning account_id`,
-    [account_id, from.block_number, to.block_number, to.position],
+    [account_id, from.block_number, from.position, to.block_number, to.position],
   );
   return rows.length > 0;
 }

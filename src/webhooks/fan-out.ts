@@ -13,7 +13,7 @@ import type { EventRow } from "../events/store.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
-import { sealChain } from "../platform/sealing/seal.ts";
+import { type Rejected, sealChain } from "../platform/sealing/seal.ts";
 import { logHeads, logRejected } from "../platform/sealing/tasks.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { wakeTasks } from "../platform/tasks/tasks.ts";
@@ -28,6 +28,13 @@ type FanOutDeps = Pick<ModuleCore, "database" | "log"> & {
 
 /** Afterwards, the rest of an account's events waits behind those of others. */
 const TURN_MS = 250;
+/**
+ * Handed over at once, in about a hundred milliseconds: a block of events can have fifty times as
+ * many.
+ */
+const DELIVERIES_MAX = 1_000;
+/** In one turn: there may be any number of events to seal. */
+const SEALED_BLOCKS_MAX = 5;
 
 /** Gives new events their position, and creates a delivery for each application to notify. */
 export function fanOutTask(deps: FanOutDeps, turn_ms = TURN_MS): TaskHandler {
@@ -55,8 +62,8 @@ export function fanOutTask(deps: FanOutDeps, turn_ms = TURN_MS): TaskHandler {
 
 /**
  * An event's position is its position in the sealed log: one sealer at a time takes what is
- * committed, so a transaction that commits late gets a later position. Blocks are processed one
- * after the other, at least one in a turn; the next turn continues at the cursor.
+ * committed, so a transaction that commits late gets a later position. A turn hands over events
+ * until its time is over, at least once; the next turn continues at the cursor.
  */
 async function fanOut(
   deps: FanOutDeps,
@@ -67,52 +74,62 @@ async function fanOut(
   const ends_ms = performance.now() + turn_ms;
   const { database, signing_key, log } = deps;
   const chain = { account_id, log: EVENT_LOG.log };
-  const heads = await sealChain(database, signing_key, chain, now, (rejected) =>
-    logRejected(log, rejected),
-  );
+  const onRejected = (rejected: Rejected) => logRejected(log, rejected);
+  const heads = await sealChain(database, signing_key, chain, now, onRejected, SEALED_BLOCKS_MAX);
   logHeads(log, heads);
-  for (;;) {
-    const cursor = await findEventCursor(database, account_id);
-    const block = await findNextBlock(database, account_id, cursor.block_number);
-    if (!block) return "done";
-    const events = inRecordOrder(block.events);
-    const deliveries = await chooseDeliveries(database, account_id, events, now);
-    // Another account's rows are written in their own transaction; if the one below does not
-    // commit, they are found on the next run and not written twice.
-    const foreign = deliveries.filter((delivery) => delivery.account_id !== account_id);
-    for (const [, theirs] of Map.groupBy(foreign, (delivery) => delivery.account_id)) {
-      await database.transaction(async (tx) => handOver(tx, theirs, now));
-    }
-    await database.transaction(async (tx) => {
-      const next = {
-        block_number: block.number,
-        position: cursor.position + BigInt(events.length),
-      };
-      if (!(await updateEventCursor(tx, account_id, cursor, next))) return;
-      insertEventPositions(tx, account_id, cursor.position, events);
-      handOver(
-        tx,
-        deliveries.filter((delivery) => delivery.account_id === account_id),
-        now,
-      );
-    });
-    if (deliveries.length > 0) deps.wakeDeliveries();
+  while (await handOverNext(deps, account_id, now)) {
     if (performance.now() >= ends_ms) return "more";
   }
+  return heads.length === SEALED_BLOCKS_MAX ? "more" : "done";
+}
+
+/** The next events of the block at the cursor; false if there is none. */
+async function handOverNext(
+  { database, wakeDeliveries }: FanOutDeps,
+  account_id: string,
+  now: Date,
+): Promise<boolean> {
+  const cursor = await findEventCursor(database, account_id);
+  const block = await findNextBlock(database, account_id, cursor.block_number);
+  if (!block) return false;
+  const endpoints = await listEndpointsFor(database, account_id);
+  const ready = endpoints.filter((endpoint) => missingSetup(endpoint) === null);
+  const count_max = Math.max(1, Math.floor(DELIVERIES_MAX / Math.max(1, ready.length)));
+  const events = inRecordOrder(block.events).slice(0, count_max);
+  const deliveries = await chooseDeliveries(database, account_id, events, ready, now);
+  // Another account's rows are written in their own transaction; if the one below does not
+  // commit, they are found on the next run and not written twice.
+  const foreign = deliveries.filter((delivery) => delivery.account_id !== account_id);
+  for (const [, theirs] of Map.groupBy(foreign, (delivery) => delivery.account_id)) {
+    await database.transaction(async (tx) => handOver(tx, theirs, now));
+  }
+  const is_rest = events.length === block.events.length;
+  const next = {
+    block_number: is_rest ? block.number : cursor.block_number,
+    position: cursor.position + BigInt(events.length),
+  };
+  await database.transaction(async (tx) => {
+    if (!(await updateEventCursor(tx, account_id, cursor, next))) return;
+    insertEventPositions(tx, account_id, cursor.position, events);
+    handOver(
+      tx,
+      deliveries.filter((delivery) => delivery.account_id === account_id),
+      now,
+    );
+  });
+  if (deliveries.length > 0) wakeDeliveries();
+  return true;
 }
 
 async function chooseDeliveries(
   database: Database,
   account_id: string,
   events: readonly EventRow[],
+  ready: readonly Endpoint[],
   now: Date,
 ): Promise<NewDelivery[]> {
   const sides = events.flatMap((event) => event.counterpart_account_id ?? []);
-  const [endpoints, consents] = await Promise.all([
-    listEndpointsFor(database, account_id),
-    listConsents(database, [...new Set([account_id, ...sides])]),
-  ]);
-  const ready = endpoints.filter((endpoint) => missingSetup(endpoint) === null);
+  const consents = await listConsents(database, [...new Set([account_id, ...sides])]);
   return events.flatMap((event) =>
     ready
       .filter((endpoint) => isNotified(endpoint, event, consents))

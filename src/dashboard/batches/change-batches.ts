@@ -3,7 +3,7 @@ import { actorOf } from "../../accounts/model.ts";
 import type { Quote } from "../../offramps/quotes/model.ts";
 import { findQuotes } from "../../offramps/quotes/store.ts";
 import { AccountMap } from "../../platform/account-map.ts";
-import type { Command, UseCase } from "../../platform/commands/use-case.ts";
+import { type Command, SET_ROWS_MAX, type UseCase } from "../../platform/commands/use-case.ts";
 import type { RecordKey } from "../../platform/db/rows.ts";
 import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
@@ -72,9 +72,6 @@ export function createBatches(
   };
 }
 
-/** As many as a set can have: each change opens, seals and writes a whole batch. */
-const ALONE = 500;
-
 type BatchChange = {
   batch_id: string;
   /** The batch as it will be, or null to delete it; throws a refusal. */
@@ -97,7 +94,8 @@ type Changed = { before: Batch; after: Batch | null; key: Buffer };
 export function changeBatches(keyring: Keyring): UseCase<BatchChange, LoadedBatches, Changed> {
   return {
     name: "change-payout-batches",
-    rows: () => ALONE,
+    // Each is a set of its own: it opens, seals and writes a whole batch.
+    rows: () => SET_ROWS_MAX,
     load: async (tx, commands) => {
       const begun = commands.filter(({ input }) => input.action === "create").map(keyOf);
       if (begun.length > 0) await lockFiles(tx, begun);

@@ -1,6 +1,8 @@
 import { Refusal } from "../errors.ts";
-import { LruMap } from "../lru-map.ts";
 import { Shares } from "../shares.ts";
+import { Fitting } from "./fitting.ts";
+import { type Part, Rounds } from "./rounds.ts";
+import { SET_ROWS_MAX } from "./use-case.ts";
 
 /** What the batcher needs to know about a command to place it. */
 export type Batchable = {
@@ -11,15 +13,15 @@ export type Batchable = {
   sender?: string;
 };
 
-/** Instead of an answer: nothing was done for this command, which is part of the next set. */
+/** Instead of an answer: nothing was done for this command, which waits for a later set. */
 export const PUT_OFF = Symbol("put off");
 export type PutOff = typeof PUT_OFF;
 
 export type BatcherOptions<Command extends Batchable, Answer> = {
   /**
    * Runs a set and returns the answer of each command, keyed by the command. May put off some of
-   * them, never all. May throw only if certainly nothing was written: the commands are then run
-   * again, each alone.
+   * them, but answers the first. May throw only if certainly nothing was written: the commands are
+   * then run again, each alone.
    */
   run: (commands: Command[]) => Promise<Map<Command, Answer | PutOff>>;
   /** Whether commands of several accounts may share a batch. */
@@ -37,6 +39,7 @@ export type BatcherOptions<Command extends Batchable, Answer> = {
 
 type Waiting<Command, Answer> = {
   command: Command;
+  at: number;
   resolve: (answer: Answer) => void;
   reject: (error: unknown) => void;
 };
@@ -48,7 +51,6 @@ const LARGE_ROWS = 100;
 /** One account gets at most this share of a batch while others wait. */
 const ACCOUNT_SHARE = 1 / 4;
 const RETRY_AFTER_SECONDS = 1;
-const FITTING_MAX = 10_000;
 /** Shorter than a commit, and long enough for a few dozen callers to send the next request. */
 const GATHER_MS = 4;
 
@@ -73,19 +75,18 @@ export class Batcher<Command extends Batchable, Answer> {
 
 class BatchQueue<Command extends Batchable, Answer> {
   readonly #options: Required<BatcherOptions<Command, Answer>>;
-  // One queue per account and sender, round-robin: the first is served, then moves to the end.
-  readonly #queues = new Map<string, Waiting<Command, Answer>[]>();
+  readonly #rounds = new Rounds<Waiting<Command, Answer>>();
+  readonly #fitting: Fitting;
   readonly #queued: Shares;
   readonly #queued_bytes: Shares;
-  /** Of queues whose last set was not answered as a whole: how many fitted into it. */
-  readonly #fitting = new LruMap<string, number>(FITTING_MAX);
+  #count = 0;
   #in_flight = 0;
   #expected = 0;
   #gathering: NodeJS.Timeout | undefined;
 
   constructor(options: BatcherOptions<Command, Answer>) {
     this.#options = {
-      rows_max: 500,
+      rows_max: SET_ROWS_MAX,
       bytes_max: 1_000_000,
       batches_in_flight_max: 2,
       gather_ms: GATHER_MS,
@@ -93,6 +94,7 @@ class BatchQueue<Command extends Batchable, Answer> {
       bytes_queued_max: 64_000_000,
       ...options,
     };
+    this.#fitting = new Fitting(this.#options.rows_max);
     this.#queued = new Shares(this.#options.commands_queued_max);
     this.#queued_bytes = new Shares(this.#options.bytes_queued_max);
   }
@@ -104,19 +106,16 @@ class BatchQueue<Command extends Batchable, Answer> {
       return Promise.reject(new Refusal("unavailable", message, RETRY_AFTER_SECONDS));
     }
     return new Promise((resolve, reject) => {
-      this.#queueOf(command).push({ command, resolve, reject });
+      this.#count += 1;
+      this.#noteQueued(command);
+      this.#rounds.add({ command, at: this.#count, resolve, reject });
       this.#pump();
     });
   }
 
-  /** The queue to which the command is about to be added. */
-  #queueOf(command: Command): Waiting<Command, Answer>[] {
-    const name = queueName(command);
-    const queue = this.#queues.get(name) ?? [];
-    this.#queues.set(name, queue);
-    this.#queued.add(command.account_id);
-    this.#queued_bytes.add(command.account_id, command.bytes);
-    return queue;
+  #noteQueued({ account_id, bytes }: Command): void {
+    this.#queued.add(account_id);
+    this.#queued_bytes.add(account_id, bytes);
   }
 
   /** An empty queue accepts a command of any size. */
@@ -127,11 +126,12 @@ class BatchQueue<Command extends Batchable, Answer> {
   #pump(): void {
     while (this.#queued.sum > 0 && this.#in_flight < this.#options.batches_in_flight_max) {
       if (this.#isGathering()) return;
-      const batch = this.#takeBatch();
+      const parts = this.#takeSet();
+      const count = parts.reduce((sum, { members }) => sum + members.length, 0);
       this.#in_flight += 1;
-      void this.#runBatch(batch).finally(() => {
+      void this.#runSet(parts).finally(() => {
         this.#in_flight -= 1;
-        this.#gather(batch.length);
+        this.#gather(count);
         this.#pump();
       });
     }
@@ -160,50 +160,40 @@ class BatchQueue<Command extends Batchable, Answer> {
     return false;
   }
 
-  /**
-   * Takes commands account by account, round-robin; while several accounts wait, each gets its
-   * share.
-   */
-  #takeBatch(): Waiting<Command, Answer>[] {
+  /** Takes commands account by account; while several accounts wait, each gets its share. */
+  #takeSet(): Part<Waiting<Command, Answer>>[] {
     const { rows_max, bytes_max, across_accounts } = this.#options;
-    const names = this.#firstOfEachAccount();
-    if (!across_accounts) names.length = 1;
-    const part = names.length > 1 ? ACCOUNT_SHARE : 1;
+    const all = this.#rounds.next();
+    const next = across_accounts ? all : all.slice(0, 1);
+    const part = next.length > 1 ? ACCOUNT_SHARE : 1;
     const free: Space = { rows: rows_max, bytes: bytes_max };
-    const batch: Waiting<Command, Answer>[] = [];
-    for (const name of names) {
+    const parts: Part<Waiting<Command, Answer>>[] = [];
+    for (const one of next) {
       const share = { rows: rows_max * part, bytes: bytes_max * part };
-      batch.push(...this.#takeFrom(name, free, share, batch.length === 0));
+      const count = this.#countFitting(one.members, free, share, parts.length === 0);
+      // One that got nothing keeps its turn: it is first sooner or later, where a command of any
+      // size is served.
+      if (count > 0) parts.push(this.#rounds.take(one, count));
       if (free.rows <= 0) break;
     }
-    return batch;
+    return parts;
   }
 
-  /** The names of the queues that are next, of each account one. */
-  #firstOfEachAccount(): string[] {
-    const by_account = new Map<string, string>();
-    for (const [name, [first]] of this.#queues) {
-      const { account_id } = first!.command;
-      if (!by_account.has(account_id)) by_account.set(account_id, name);
-    }
-    return [...by_account.values()];
-  }
-
-  #takeFrom(
-    name: string,
+  /** How many there is space for, which is then used. */
+  #countFitting(
+    members: readonly Waiting<Command, Answer>[],
     free: Space,
     share: Space,
     is_first: boolean,
-  ): Waiting<Command, Answer>[] {
-    const queue = this.#queues.get(name)!;
-    const count_max = this.#fitting.get(name) ?? queue.length;
+  ): number {
+    const count_max = this.#fitting.countMax(members[0]!.command.account_id);
     let count = 0;
-    for (const { command } of queue.slice(0, count_max)) {
+    for (const { command } of members) {
       // The first account in the round always gets one command through, whatever its size; the
       // others get one if it fits into the batch, even if it exceeds their share.
       const fits =
         count === 0 ? is_first || isWithin(command, free) : isWithin(command, free, share);
-      if (!fits) break;
+      if (!fits || count === count_max) break;
       for (const space of [free, share]) {
         space.rows -= command.rows;
         space.bytes -= command.bytes;
@@ -212,78 +202,45 @@ class BatchQueue<Command extends Batchable, Answer> {
       this.#queued_bytes.leave(command.account_id, command.bytes);
       count += 1;
     }
-    // The account moves to the end of the round, or leaves it. One that got nothing keeps its
-    // place: it advances to the front, where a command of any size is served.
-    if (count > 0) this.#queues.delete(name);
-    if (count > 0 && count < queue.length) this.#queues.set(name, queue);
-    return queue.splice(0, count);
+    return count;
   }
 
-  async #runBatch(batch: readonly Waiting<Command, Answer>[]): Promise<void> {
+  async #runSet(parts: readonly Part<Waiting<Command, Answer>>[]): Promise<void> {
+    const set = parts.flatMap(({ members }) => members);
     let answers: Map<Command, Answer | PutOff>;
     try {
-      answers = await this.#options.run(batch.map((waiting) => waiting.command));
+      answers = await this.#options.run(set.map(({ command }) => command));
     } catch (error) {
-      if (batch.length === 1) return batch[0]!.reject(error);
+      if (set.length === 1) return set[0]!.reject(error);
       // One command may have caused the failure: run each alone, so that only that one fails.
-      for (const waiting of batch) await this.#runBatch([waiting]);
+      for (const part of parts) {
+        for (const one of part.members) await this.#runSet([{ ...part, members: [one] }]);
+      }
       return;
     }
-    const put_off = batch.filter(({ command }) => answers.get(command) === PUT_OFF);
-    const answered = batch.filter((waiting) => !put_off.includes(waiting));
-    this.#noteFitting(put_off, answered);
-    // Otherwise they would be run for ever.
-    if (answered.length > 0) this.#putBack(put_off, answered);
-    else for (const { reject } of put_off) reject(new Error("every command was put off"));
-    for (const { command, resolve, reject } of answered) {
+    const isPutOff = ({ command }: (typeof set)[number]) => answers.get(command) === PUT_OFF;
+    // It would otherwise be run for ever.
+    if (set.every(isPutOff)) {
+      for (const { reject } of set) reject(new Error("every command was put off"));
+      return;
+    }
+    for (const part of parts) this.#putBack(part, part.members.filter(isPutOff));
+    for (const { command, resolve, reject } of set) {
       const answer = answers.get(command);
-      if (answer === undefined || answer === PUT_OFF) {
-        reject(new Error("a command was left without an answer"));
-      } else resolve(answer);
+      if (answer === undefined) reject(new Error("a command was left without an answer"));
+      else if (answer !== PUT_OFF) resolve(answer);
     }
   }
 
-  /** A set loads what it then puts off: the next one takes no more than fitted, then more again. */
-  #noteFitting(
-    put_off: readonly Waiting<Command, Answer>[],
-    answered: readonly Waiting<Command, Answer>[],
-  ): void {
-    const is_put_off = new Set(put_off.map(({ command }) => queueName(command)));
-    const counts = new Map<string, number>();
-    for (const { command } of answered) {
-      const name = queueName(command);
-      counts.set(name, (counts.get(name) ?? 0) + 1);
-    }
-    for (const [name, count] of counts) {
-      if (is_put_off.has(name)) this.#fitting.set(name, count);
-      else if (this.#fitting.get(name) === undefined) continue;
-      else if (count * 2 < this.#options.rows_max) this.#fitting.set(name, count * 2);
-      else this.#fitting.delete(name);
-    }
-  }
-
-  /**
-   * At the start of their queues. Queues of which nothing was answered come first in the next
-   * round: behind one whose single commands fill a set they would wait for ever.
-   */
   #putBack(
+    part: Part<Waiting<Command, Answer>>,
     put_off: readonly Waiting<Command, Answer>[],
-    answered: readonly Waiting<Command, Answer>[],
   ): void {
-    if (put_off.length === 0) return;
-    for (const waiting of put_off.toReversed()) this.#queueOf(waiting.command).unshift(waiting);
-    const served = new Set(answered.map(({ command }) => queueName(command)));
-    const names = put_off.map(({ command }) => queueName(command));
-    const first = new Set(names.filter((name) => !served.has(name)));
-    const others = [...this.#queues.keys()].filter((name) => !first.has(name));
-    const queues = [...first, ...others].map((name) => [name, this.#queues.get(name)!] as const);
-    this.#queues.clear();
-    for (const [name, queue] of queues) this.#queues.set(name, queue);
+    const { account_id } = part.members[0]!.command;
+    this.#fitting.note(account_id, part.members.length - put_off.length, put_off.length);
+    for (const { command } of put_off) this.#noteQueued(command);
+    this.#rounds.putBack(part, put_off);
   }
-}
-
-function queueName({ account_id, sender = "" }: Batchable): string {
-  return `${account_id} ${sender}`;
 }
 
 function isWithin(command: Batchable, ...spaces: readonly Space[]): boolean {

@@ -1,6 +1,9 @@
 import type { Transaction } from "../db/database.ts";
 import type { Refusal } from "../errors.ts";
 
+/** As many rows as a set writes: a command with so many is a set of its own. */
+export const SET_ROWS_MAX = 500;
+
 /** An Idempotency-Key as keyed hashes: of the key, and of the request sent with it. */
 export type Idempotency = { index: Buffer; request_hash: Buffer };
 

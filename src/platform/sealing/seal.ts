@@ -103,17 +103,18 @@ export async function sealAll(
 
 type Chain = { account_id: string; log: string };
 
-/** Seals the unsealed entries it sees of one chain; returns the new heads. */
+/** Seals unsealed entries it sees of one chain: all, or so many blocks. Returns the new heads. */
 export async function sealChain(
   database: Database,
   key: KeyObject,
   chain: Chain,
   now: Date,
   onRejected: OnRejected = () => {},
+  heads_max = BLOCKS_AT_ONCE_MAX,
 ): Promise<Block[]> {
   const heads: Block[] = [];
   // A busy chain needs several blocks; the limit makes sure that this ends.
-  for (let blocks = 0; blocks < BLOCKS_AT_ONCE_MAX; blocks += 1) {
+  for (let blocks = 0; blocks < BLOCKS_AT_ONCE_MAX && heads.length < heads_max; blocks += 1) {
     const { head, rejected, is_last } = await sealBlock(database, key, chain, now);
     if (head) heads.push(head);
     const entry_ids = rejected.map(({ entry_id }) => entry_id);

@@ -480,6 +480,20 @@ describe("what a set puts off", () => {
     await Promise.all(callers);
   });
 
+  it("is loaded in vain once, not once for each sender of the account", async () => {
+    let loaded = 0;
+    const run = async (set: Command[]) => {
+      loaded += set.length;
+      await settle();
+      return new Map(set.map((one, at) => [one, at === 0 ? answerTo(one) : PUT_OFF] as const));
+    };
+    const { submitAll } = openFixture({ run });
+    const senders = Array.from({ length: 50 }, (_, at) => `key ${at}`);
+    const sent = senders.flatMap((sender) => commands("a", 20, { sender }));
+    await Promise.all(submitAll(sent));
+    expect(loaded).toBeLessThan(2.1 * sent.length);
+  });
+
   it("is never all of it: the commands then fail instead of running for ever", async () => {
     const run = async (set: Command[]) => new Map(set.map((one) => [one, PUT_OFF as PutOff]));
     const batcher = new Batcher<Command, string>({ across_accounts: true, gather_ms: 0, run });
