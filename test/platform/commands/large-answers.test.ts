@@ -14,7 +14,8 @@ let server: TestServer;
 let sets: number[];
 let recorded: number[];
 let statements: string[];
-let submit: (input: number, key: string) => Promise<{ body: string; replayed: boolean }>;
+type Submit = (input: number, key: string) => Promise<{ body: string; replayed: boolean }>;
+let submit: Submit;
 
 /** A command of a few bytes that is answered with many. */
 const answerMuch: UseCase<number, null, number> = {
@@ -34,6 +35,12 @@ const answerMuch: UseCase<number, null, number> = {
 
 beforeAll(async () => {
   server = await startTestServer();
+  submit = await openExecutor();
+});
+afterAll(() => server.close());
+
+/** Of its own: an executor takes smaller sets after one that put commands off. */
+async function openExecutor(): Promise<Submit> {
   const { database, clock, keyring } = server.core;
   const caller = await (await openNoteFixture(server.core)).callerOf(server);
   const run = createExecutor({
@@ -41,13 +48,12 @@ beforeAll(async () => {
     database: noting(database),
     findActiveCredentials: findActiveKeys,
   }).register(answerMuch);
-  submit = (input, key) => {
+  return (input, key) => {
     const hash = (text: string) => createHash("sha256").update(text).digest();
     const idempotency = { index: hash(key), request_hash: hash(String(input)) };
     return run({ ...caller, input, bytes: 10, idempotency });
   };
-});
-afterAll(() => server.close());
+}
 
 function noting(database: Database): Database {
   const query = (tx: Transaction) => (text: string, values?: readonly unknown[]) => {
@@ -110,11 +116,13 @@ it("a refusal between large answers is given, and takes nothing from the others"
 
 it("a new command beside large replays is answered in the same set", async () => {
   [sets, recorded] = [[], []];
-  const replays = [...inputs, ...inputs].map((input) => submit(input, `key ${input}`));
-  const fresh = submit(500, "key 500");
+  const own = await openExecutor();
+  const replays = [...inputs, ...inputs].map((input) => own(input, `key ${input}`));
+  const fresh = own(500, "key 500");
   let answered = 0;
   for (const replay of replays) void replay.then(() => (answered += 1));
   expect((await fresh).replayed).toBe(false);
-  expect(answered).toBeLessThan(inputs.length);
+  // Two sets had begun with one replay each; this one answers two, and the new command.
+  expect(answered).toBeLessThan(10);
   await Promise.all(replays);
 });
