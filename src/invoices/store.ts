@@ -41,6 +41,19 @@ export function lockInvoices(tx: Session, keys: readonly InvoiceKey[]): Promise<
   return lockRows(tx, "invoices", keys);
 }
 
+/** How many bytes opening each of these invoices reads, without their history. */
+export function listInvoiceSizes(
+  session: Session,
+  keys: readonly InvoiceKey[],
+): Promise<(InvoiceKey & { bytes: number })[]> {
+  const accounts = accountsOf(session, keys);
+  return session.query(
+    `select account_id, id, octet_length(document) + coalesce(octet_length(tracked), 0) as bytes
+     from invoices where account_id ${accounts.equal} and id = any($2::uuid[])`,
+    [accounts.value, ...columnsOf(keys, "id")],
+  );
+}
+
 /** Decrypts the rows and loads their history, which cannot grow while they are locked. */
 export async function openInvoices(
   session: Session,

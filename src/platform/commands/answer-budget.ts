@@ -7,7 +7,11 @@ const ANSWER_BYTES_MAX = 1_000_000;
  * set; the first command is always answered.
  */
 export class AnswerBudget {
-  #left = ANSWER_BYTES_MAX;
+  #left: number;
+
+  constructor(bytes = ANSWER_BYTES_MAX) {
+    this.#left = bytes;
+  }
 
   get is_spent(): boolean {
     return this.#left <= 0;
