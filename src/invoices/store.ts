@@ -5,6 +5,7 @@ import {
   findRows,
   insertRows,
   lockRows,
+  perAccount,
   type RecordKey,
   updateRows,
 } from "../platform/db/rows.ts";
@@ -46,12 +47,14 @@ export function listInvoiceSizes(
   session: Session,
   keys: readonly InvoiceKey[],
 ): Promise<(InvoiceKey & { bytes: number })[]> {
-  const accounts = accountsOf(session, keys);
-  return session.query(
-    `select account_id, id, octet_length(document) + coalesce(octet_length(tracked), 0) as bytes
-     from invoices where account_id ${accounts.equal} and id = any($2::uuid[])`,
-    [accounts.value, ...columnsOf(keys, "id")],
-  );
+  return perAccount(session, keys, (own) => {
+    const accounts = accountsOf(session, own);
+    return session.query(
+      `select account_id, id, octet_length(document) + coalesce(octet_length(tracked), 0) as bytes
+       from invoices where account_id ${accounts.equal} and id = any($2::uuid[])`,
+      [accounts.value, ...columnsOf(own, "id")],
+    );
+  });
 }
 
 /** Decrypts the rows and loads their history, which cannot grow while they are locked. */

@@ -25,12 +25,13 @@ export async function runInTransaction(
   const commands = [...attempt.commands.values()];
   const actor_ids = [...new Set(commands.map((one) => one.actor_account_id ?? one.account_id))];
   const credential_ids = [...new Set(commands.map((command) => command.credential_id))];
+  const weighing = use_case.weigh?.(tx, commands) ?? null;
   const [active, stored, account_keys, weights, loaded_at_once] = await Promise.all([
     deps.findActiveCredentials(tx, credential_ids, actor_ids, realTime(deps.clock)),
     findStoredAnswers(tx, commands),
     deps.keyring.openAccounts(tx, commands),
-    use_case.weigh?.(tx, commands),
-    use_case.weigh ? undefined : use_case.load(tx, commands),
+    weighing,
+    weighing ? null : use_case.load(tx, commands),
   ]);
   const unanswered = () => commands.filter((command) => !outcomes.has(command.id));
 
