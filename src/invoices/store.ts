@@ -2,6 +2,7 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import {
   accountsOf,
   columnsOf,
+  distinctSetOf,
   findRows,
   insertRows,
   lockRows,
@@ -35,6 +36,24 @@ export const CHANGE_INPUT = sealedJson<InvoiceChange["input"]>("invoice_changes"
 /** Invoices without a lock; absent ones are left out. */
 export function findInvoices(session: Session, keys: readonly InvoiceKey[]): Promise<InvoiceRow[]> {
   return keys.length === 0 ? Promise.resolve([]) : findRows(session, "invoices", keys);
+}
+
+export type InvoiceState = InvoiceKey &
+  Pick<InvoiceRow, "status" | "currency" | "total" | "offramp_id">;
+
+/** Without their documents: a payment may depend on thousands of invoices. */
+export function findInvoiceStates(
+  session: Session,
+  keys: readonly InvoiceKey[],
+): Promise<InvoiceState[]> {
+  return perAccount(session, keys, (own) => {
+    const wanted = distinctSetOf(session, "wanted", "account_id uuid, id uuid", own);
+    return session.query<InvoiceState>(
+      `select account_id, id, status, currency, total, offramp_id
+       from invoices join ${wanted.from} using (account_id, id)`,
+      wanted.values,
+    );
+  });
 }
 
 /** Locks invoices in key order; absent ones are left out. */

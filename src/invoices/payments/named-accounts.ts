@@ -19,11 +19,9 @@ import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { letOthersRun } from "../../platform/let-others-run.ts";
 import { findViews, type InvoiceView } from "../counterparty/view-store.ts";
 import type { PaymentInformation } from "../document.ts";
+import { inParts } from "../in-parts.ts";
 import type { KeyedInvoice } from "../model.ts";
 import { findInvoices, type InvoiceKey, listInvoiceSizes, openInvoices } from "../store.ts";
-
-/** Opened at once, in some ten milliseconds. */
-const OPENED_BYTES_MAX = 2_000_000;
 
 /** A bank account that an invoice names, in the stored form of its identifiers. */
 export type NamedAccount = {
@@ -50,9 +48,8 @@ export async function listNamedAccounts(
   const named = new AccountMap<NamedAccount[]>();
   if (keys.length === 0) return named;
   const views = await findViews(session, keys);
-  const sizes = await listInvoiceSizes(session, views.map(ownerKey));
   const by_owner = new AccountMap<NamedAccount[]>();
-  for (const { part, bytes } of inParts(sizes)) {
+  for (const { keys: part, bytes } of await inParts(session, views.map(ownerKey))) {
     const entries = await openInvoices(session, keyring, await findInvoices(session, part));
     const details = await findOwnDetails(session, keyring, entries);
     for (const entry of entries) {
@@ -86,23 +83,6 @@ export async function weighNamedAccounts(
 
 function ownerKey({ owner_account_id, id }: InvoiceView): InvoiceKey {
   return { account_id: owner_account_id, id };
-}
-
-/** One request may name 500 invoices of a megabyte: never all in memory at once. */
-function inParts(
-  sizes: Awaited<ReturnType<typeof listInvoiceSizes>>,
-): { part: InvoiceKey[]; bytes: number }[] {
-  const parts: { part: InvoiceKey[]; bytes: number }[] = [];
-  for (const { account_id, id, bytes } of sizes) {
-    let last = parts.at(-1);
-    if (!last || last.bytes + bytes > OPENED_BYTES_MAX) {
-      last = { part: [], bytes: 0 };
-      parts.push(last);
-    }
-    last.part.push({ account_id, id });
-    last.bytes += bytes;
-  }
-  return parts;
 }
 
 function accountsIn(

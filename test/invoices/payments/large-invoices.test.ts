@@ -4,6 +4,7 @@ import {
   listNamedAccounts,
   weighNamedAccounts,
 } from "../../../src/invoices/payments/named-accounts.ts";
+import { findPayables } from "../../../src/invoices/payments/payments.ts";
 import type { Session } from "../../../src/platform/db/database.ts";
 import { newInvoice } from "../../harness/records.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
@@ -67,6 +68,16 @@ it("large invoices that one request names are opened a few at a time", async () 
   expect(sum(read)).toBeGreaterThan(COUNT * 500_000);
   expect(Math.max(...read)).toBeLessThanOrEqual(2_000_000);
   expect(sum(ids.map((id) => weights.get(buyer.account_id, id)!))).toBe(sum(read));
+});
+
+it("to pay invoices, none of their documents is read", async () => {
+  const keys = ids.map((id) => ({ account_id: buyer.account_id, id }));
+  const { session, read } = noting(server.core.database);
+  const payables = await findPayables(session, keys);
+  expect(ids.map((id) => payables.get(buyer.account_id, id)?.status)).toEqual(
+    ids.map(() => "open"),
+  );
+  expect(read).toEqual([]);
 });
 
 it("changes of large invoices that are refused are loaded a few at a time", async () => {
