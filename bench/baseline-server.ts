@@ -12,8 +12,8 @@ import { CreateOfframpsBody, OfframpsAnswer } from "../src/offramps/schemas.ts";
 import { openRateSource } from "../src/partners/rates/open-rate-source.ts";
 import { toPaymentDetails } from "../src/payment-details/store.ts";
 import { AccountMap } from "../src/platform/account-map.ts";
-import { AnswerBudget } from "../src/platform/commands/answer-budget.ts";
 import { PUT_OFF } from "../src/platform/commands/batcher.ts";
+import { ByteBudget } from "../src/platform/commands/byte-budget.ts";
 import type { Answer, CommandRequest } from "../src/platform/commands/executor.ts";
 import { replayAnswers } from "../src/platform/commands/replay.ts";
 import type { Command } from "../src/platform/commands/use-case.ts";
@@ -169,7 +169,7 @@ async function findReplay(
   if (rows.length === 0) return undefined;
   const session = sessionOf(client);
   const stored = new Map([[id, rows[0]]]);
-  const budget = new AnswerBudget();
+  const budget = new ByteBudget();
   const outcomes = await replayAnswers(keyring, session, [command], stored, budget);
   const outcome = outcomes.get(id)!;
   if (outcome === PUT_OFF) throw new Error("the only command of a set is never put off");

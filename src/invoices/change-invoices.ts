@@ -16,7 +16,13 @@ import {
 import { claimProblems } from "./payments/claim-model.ts";
 import { type ActedBy, recordActs } from "./record-acts.ts";
 import { type ChangedInvoice, changeInvoice, recordChanges } from "./record-changes.ts";
-import { type InvoiceRow, lockInvoices, openInvoices } from "./store.ts";
+import {
+  type InvoiceKey,
+  type InvoiceRow,
+  listInvoiceSizes,
+  lockInvoices,
+  openInvoices,
+} from "./store.ts";
 
 /** A change that an owner requests; `create` makes the invoice payable. */
 type WantedChange = {
@@ -44,8 +50,18 @@ export function changeInvoices(
   return {
     name: "change-invoices",
     rows: () => 3,
+    weigh: async (tx, commands) => {
+      const sizes = await listInvoiceSizes(tx, commands.map(keyOf));
+      const by_invoice = AccountMap.of(sizes, (size) => size);
+      return new Map(
+        commands.map(({ id, account_id, input }) => [
+          id,
+          by_invoice.get(account_id, input.invoice_id)?.bytes ?? 0,
+        ]),
+      );
+    },
     load: async (tx, commands) => {
-      const keys = commands.map(({ account_id, input }) => ({ account_id, id: input.invoice_id }));
+      const keys = commands.map(keyOf);
       const rows = await lockInvoices(tx, keys);
       const [invoices, billed, paying] = await Promise.all([
         openInvoices(tx, keyring, rows),
@@ -69,6 +85,10 @@ export function changeInvoices(
     },
     render: (changed) => renderer.invoice(changed, ownRole(changed.invoice.format)),
   };
+}
+
+function keyOf({ account_id, input }: Command<WantedChange>): InvoiceKey {
+  return { account_id, id: input.invoice_id };
 }
 
 function decideOne(

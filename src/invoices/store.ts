@@ -2,9 +2,11 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import {
   accountsOf,
   columnsOf,
+  distinctSetOf,
   findRows,
   insertRows,
   lockRows,
+  perAccount,
   type RecordKey,
   updateRows,
 } from "../platform/db/rows.ts";
@@ -36,9 +38,42 @@ export function findInvoices(session: Session, keys: readonly InvoiceKey[]): Pro
   return keys.length === 0 ? Promise.resolve([]) : findRows(session, "invoices", keys);
 }
 
+type InvoiceState = InvoiceKey &
+  Pick<InvoiceRow, "status" | "currency" | "total" | "offramp_id">;
+
+/** Without their documents: a payment may depend on thousands of invoices. */
+export function findInvoiceStates(
+  session: Session,
+  keys: readonly InvoiceKey[],
+): Promise<InvoiceState[]> {
+  return perAccount(session, keys, (own) => {
+    const wanted = distinctSetOf(session, "wanted", "account_id uuid, id uuid", own);
+    return session.query<InvoiceState>(
+      `select account_id, id, status, currency, total, offramp_id
+       from invoices join ${wanted.from} using (account_id, id)`,
+      wanted.values,
+    );
+  });
+}
+
 /** Locks invoices in key order; absent ones are left out. */
 export function lockInvoices(tx: Session, keys: readonly InvoiceKey[]): Promise<InvoiceRow[]> {
   return lockRows(tx, "invoices", keys);
+}
+
+/** How many bytes opening each of these invoices reads, without their history. */
+export function listInvoiceSizes(
+  session: Session,
+  keys: readonly InvoiceKey[],
+): Promise<(InvoiceKey & { bytes: number })[]> {
+  return perAccount(session, keys, (own) => {
+    const accounts = accountsOf(session, own);
+    return session.query(
+      `select account_id, id, octet_length(document) + coalesce(octet_length(tracked), 0) as bytes
+       from invoices where account_id ${accounts.equal} and id = any($2::uuid[])`,
+      [accounts.value, ...columnsOf(own, "id")],
+    );
+  });
 }
 
 /** Decrypts the rows and loads their history, which cannot grow while they are locked. */

@@ -2,7 +2,11 @@ import { setImmediate } from "node:timers/promises";
 import { actorOf } from "../accounts/model.ts";
 import type { ApprovalRules } from "../approvals/with-approval.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
-import { listNamedAccounts, type NamedAccount } from "../invoices/payments/named-accounts.ts";
+import {
+  listNamedAccounts,
+  type NamedAccount,
+  weighNamedAccounts,
+} from "../invoices/payments/named-accounts.ts";
 import { loadPayables, type Payable } from "../invoices/payments/payments.ts";
 import type { PaymentDetail } from "../payment-details/model.ts";
 import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
@@ -71,6 +75,7 @@ export function createOfframps(deps: CreateOfframpsDeps): UseCase<NewOfframps, L
   return {
     name: "create-offramps",
     rows: (input) => input.items.length,
+    weigh,
     load: (tx, commands) => load(deps, tx, commands),
     decide: (loaded, command, now) => decideOne(deps, loaded, command, now),
     record: async (tx, loaded, accepted, now) => {
@@ -117,6 +122,22 @@ async function insertInParts(
     const news = part.map((entry) => ({ ...entry, from_status: null }));
     offrampEvents(tx, renderer, news, now);
   }
+}
+
+/** The invoices that its items name are opened, whoever owns them. */
+function weigh(
+  tx: Transaction,
+  commands: readonly Command<NewOfframps>[],
+): Promise<Map<string, number>> | null {
+  const keysOf = ({ account_id, input }: Command<NewOfframps>) =>
+    input.items.flatMap(({ invoice_id: id }) => (id ? [{ account_id, id }] : []));
+  const keys = commands.flatMap(keysOf);
+  if (keys.length === 0) return null;
+  return weighNamedAccounts(tx, keys).then((weights) => {
+    const sumOf = (command: Command<NewOfframps>) =>
+      keysOf(command).reduce((sum, key) => sum + (weights.get(key.account_id, key.id) ?? 0), 0);
+    return new Map(commands.map((command) => [command.id, sumOf(command)]));
+  });
 }
 
 async function load(

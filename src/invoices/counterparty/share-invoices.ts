@@ -1,9 +1,17 @@
 import { findBilledAccounts, findBillingIndex } from "../../accounts/billing-email-store.ts";
 import { listAccounts } from "../../accounts/store.ts";
 import { FIRST_ID } from "../../platform/ids.ts";
+import { letOthersRun } from "../../platform/let-others-run.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
-import { listUnshared, lockInvoices, openInvoices, updateInvoices } from "../store.ts";
+import { inParts } from "../in-parts.ts";
+import {
+  type InvoiceKey,
+  listUnshared,
+  lockInvoices,
+  openInvoices,
+  updateInvoices,
+} from "../store.ts";
 import { SYNC_COUNTERPARTY_TASK } from "../task-kinds.ts";
 import type { SyncDeps } from "./sync-counterparty.ts";
 
@@ -34,24 +42,26 @@ async function shareAll(
       const found = await listUnshared(deps.database, which, PAGE_ROWS);
       const last = found.at(-1);
       if (!last) break;
-      const ids = found.map(({ id }) => id);
-      await sharePage(deps, { owner_id: owner.id, ids, account_id, party_index }, now);
+      const keys = found.map(({ id }) => ({ account_id: owner.id, id }));
+      for (const part of await inParts(deps.database, keys)) {
+        await sharePart(deps, { keys: part.keys, account_id, party_index }, now);
+        await letOthersRun(part.bytes);
+      }
       above_id = last.id;
     }
   }
 }
 
-async function sharePage(
+async function sharePart(
   { database, keyring }: SyncDeps,
-  page: { owner_id: string; ids: string[]; account_id: string; party_index: Buffer },
+  part: { keys: readonly InvoiceKey[]; account_id: string; party_index: Buffer },
   now: Date,
 ): Promise<void> {
-  const keys = page.ids.map((id) => ({ account_id: page.owner_id, id }));
   await database.transaction(async (tx) => {
-    const rows = await lockInvoices(tx, keys);
-    const billed = await findBilledAccounts(tx, [page.party_index]);
+    const rows = await lockInvoices(tx, part.keys);
+    const billed = await findBilledAccounts(tx, [part.party_index]);
     // The address belongs to another account by now.
-    if (billed.get(page.party_index.toString("base64")) !== page.account_id) return;
+    if (billed.get(part.party_index.toString("base64")) !== part.account_id) return;
     const entries = await openInvoices(tx, keyring, rows);
     const shared = entries
       .filter(({ invoice }) => invoice.shared_with === null)
@@ -59,7 +69,7 @@ async function sharePage(
         ...entry,
         invoice: {
           ...entry.invoice,
-          shared_with: page.account_id,
+          shared_with: part.account_id,
           shared_from: entry.invoice.sequence + 1,
         },
       }));

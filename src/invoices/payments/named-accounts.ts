@@ -16,9 +16,12 @@ import { findPaymentDetails, toPaymentDetails } from "../../payment-details/stor
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Session } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
-import { findViews } from "../counterparty/view-store.ts";
+import { letOthersRun } from "../../platform/let-others-run.ts";
+import { findViews, type InvoiceView } from "../counterparty/view-store.ts";
 import type { PaymentInformation } from "../document.ts";
-import { findInvoices, type InvoiceKey, openInvoices } from "../store.ts";
+import { inParts } from "../in-parts.ts";
+import type { KeyedInvoice } from "../model.ts";
+import { findInvoices, type InvoiceKey, listInvoiceSizes, openInvoices } from "../store.ts";
 
 /** A bank account that an invoice names, in the stored form of its identifiers. */
 export type NamedAccount = {
@@ -45,29 +48,60 @@ export async function listNamedAccounts(
   const named = new AccountMap<NamedAccount[]>();
   if (keys.length === 0) return named;
   const views = await findViews(session, keys);
-  const owned = views.map(({ owner_account_id, id }) => ({ account_id: owner_account_id, id }));
-  const entries = await openInvoices(session, keyring, await findInvoices(session, owned));
-  const by_owner = AccountMap.of(entries, ({ invoice }) => invoice);
-  const details = await findOwnDetails(session, keyring, [...entries]);
-  for (const { account_id, id, owner_account_id } of views) {
-    const { invoice, history = [] } = by_owner.get(owner_account_id, id) ?? {};
-    const options = invoice?.document.paymentOptions ?? [];
-    const changed_at = history.findLast(({ name }) => name === "changePaymentOptions")?.at ?? null;
-    const accounts = options
-      .filter(({ type }) => type === "bank-account")
-      .map(({ value: { paymentInformation: written } }) => ({
-        ...toNamedAccount(written, details.get(owner_account_id, written.paymentDetailId ?? "")),
-        changed_at,
-      }));
-    named.set(account_id, id, accounts);
+  const by_owner = new AccountMap<NamedAccount[]>();
+  for (const { keys: part, bytes } of await inParts(session, views.map(ownerKey))) {
+    const entries = await openInvoices(session, keyring, await findInvoices(session, part));
+    const details = await findOwnDetails(session, keyring, entries);
+    for (const entry of entries) {
+      const { account_id, id } = entry.invoice;
+      by_owner.set(account_id, id, accountsIn(entry, details));
+    }
+    await letOthersRun(bytes);
+  }
+  for (const view of views) {
+    const { account_id, id } = ownerKey(view);
+    named.set(view.account_id, view.id, by_owner.get(account_id, id) ?? []);
   }
   return named;
+}
+
+/** About how many bytes are opened to find them, by the payer's account and the invoice. */
+export async function weighNamedAccounts(
+  session: Session,
+  keys: readonly InvoiceKey[],
+): Promise<AccountMap<number>> {
+  const views = await findViews(session, keys);
+  const sizes = await listInvoiceSizes(session, views.map(ownerKey));
+  const by_owner = AccountMap.of(sizes, (size) => size);
+  const weights = new AccountMap<number>();
+  for (const view of views) {
+    const { account_id, id } = ownerKey(view);
+    weights.set(view.account_id, view.id, by_owner.get(account_id, id)?.bytes ?? 0);
+  }
+  return weights;
+}
+
+function ownerKey({ owner_account_id, id }: InvoiceView): InvoiceKey {
+  return { account_id: owner_account_id, id };
+}
+
+function accountsIn(
+  { invoice, history }: KeyedInvoice,
+  details: AccountMap<PaymentDetailFields>,
+): NamedAccount[] {
+  const changed_at = history.findLast(({ name }) => name === "changePaymentOptions")?.at ?? null;
+  return invoice.document.paymentOptions
+    .filter(({ type }) => type === "bank-account")
+    .map(({ value: { paymentInformation: written } }) => ({
+      ...toNamedAccount(written, details.get(invoice.account_id, written.paymentDetailId ?? "")),
+      changed_at,
+    }));
 }
 
 async function findOwnDetails(
   session: Session,
   keyring: Keyring,
-  entries: Awaited<ReturnType<typeof openInvoices>>,
+  entries: readonly KeyedInvoice[],
 ): Promise<AccountMap<PaymentDetailFields>> {
   const keys = entries.flatMap(({ invoice }) =>
     invoice.document.paymentOptions.flatMap(({ value }) => {

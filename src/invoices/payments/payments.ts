@@ -10,7 +10,7 @@ import {
   updateFreed,
   updatePayingOfframps,
 } from "../counterparty/view-store.ts";
-import { findInvoices, type InvoiceKey, type InvoiceRow } from "../store.ts";
+import { findInvoiceStates, type InvoiceKey, type InvoiceRow } from "../store.ts";
 import { INVOICE_PAYMENT_TASK } from "../task-kinds.ts";
 import { insertPaymentSteps, type PaymentStep, type StepKind } from "./store.ts";
 
@@ -52,7 +52,7 @@ async function toPayables(
 ): Promise<AccountMap<Payable>> {
   const payables = new AccountMap<Payable>();
   const views = seen.filter((view) => view.role === "buyer");
-  const rows = await findInvoices(
+  const rows = await findInvoiceStates(
     session,
     views.map(({ owner_account_id, id }) => ({ account_id: owner_account_id, id })),
   );

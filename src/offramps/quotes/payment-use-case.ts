@@ -6,6 +6,7 @@ import type { NewProposal } from "../../approvals/store.ts";
 import type { ApprovalRules } from "../../approvals/with-approval.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { LimitDeps } from "../../limits/load-limits.ts";
+import { AccountMap } from "../../platform/account-map.ts";
 import type { Accepted, Command, UseCase, Verdict } from "../../platform/commands/use-case.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
@@ -26,7 +27,7 @@ import {
 } from "./check-quote-limits.ts";
 import { type LoadedQuotes, loadQuotes, type QuoteContent } from "./load-quotes.ts";
 import type { Quote } from "./model.ts";
-import { updateProgress } from "./store.ts";
+import { listOfframpCounts, updateProgress } from "./store.ts";
 
 export type PayDeps = {
   keyring: Keyring;
@@ -84,6 +85,7 @@ export function paymentUseCase<Input extends QuotePayment, Extra>(
   return {
     name: rule.name,
     rows: () => rule.rows,
+    weigh,
     load: (tx, commands) => load(deps, rule, tx, commands),
     decide: (loaded, command, now) => decideOne(deps.policy, rule, loaded, command, now),
     record: (tx, loaded, accepted, now) => {
@@ -113,6 +115,23 @@ function recordActs<Input extends QuotePayment>(
       return { ...act, reason: "", ...(proposal_id ? { detail: { proposal_id } } : {}) };
     });
   recordAudits(tx, acts, now);
+}
+
+/** About what is read for an offramp: itself, its payment and its invoice. */
+const OFFRAMP_BYTES = 1_000;
+
+async function weigh(
+  tx: Transaction,
+  commands: readonly Command<QuotePayment>[],
+): Promise<Map<string, number>> {
+  const keys = commands.map(({ account_id, input }) => ({ account_id, id: input.quote_id }));
+  const counts = AccountMap.of(await listOfframpCounts(tx, keys), (quote) => quote);
+  return new Map(
+    commands.map(({ id, account_id, input: { quote_id } }) => [
+      id,
+      OFFRAMP_BYTES * (counts.get(account_id, quote_id)?.offramp_count ?? 0),
+    ]),
+  );
 }
 
 async function load<Input extends QuotePayment, Extra>(

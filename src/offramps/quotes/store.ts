@@ -119,6 +119,19 @@ export async function lockPendingApproval(tx: Session, keys: readonly RecordKey[
   );
 }
 
+/** How many offramps each of these quotes has. */
+export function listOfframpCounts(
+  session: Session,
+  keys: readonly RecordKey[],
+): Promise<(RecordKey & { offramp_count: number })[]> {
+  const accounts = accountsOf(session, keys);
+  return session.query(
+    `select account_id, id, offramp_count from quotes
+     where account_id ${accounts.equal} and id = any($2::uuid[])`,
+    [accounts.value, ...columnsOf(keys, "id")],
+  );
+}
+
 /** The quotes of a set, without a lock; absent ones are left out. */
 export function findQuotes(session: Session, keys: readonly RecordKey[]): Promise<Quote[]> {
   return findRows(session, "quotes", keys);

@@ -2,8 +2,8 @@ import type { Transaction } from "../db/database.ts";
 import { open, type Place, seal } from "../encryption/cipher.ts";
 import type { Keyring } from "../encryption/keyring.ts";
 import { Refusal } from "../errors.ts";
-import type { AnswerBudget } from "./answer-budget.ts";
 import { PUT_OFF, type PutOff } from "./batcher.ts";
+import type { ByteBudget } from "./byte-budget.ts";
 import type { Outcome } from "./model.ts";
 import { listAnswers, type StoredAnswer } from "./store.ts";
 import type { Command } from "./use-case.ts";
@@ -16,7 +16,7 @@ export async function replayAnswers(
   tx: Transaction,
   commands: readonly Command<unknown>[],
   stored: ReadonlyMap<string, StoredAnswer>,
-  budget: AnswerBudget,
+  budget: ByteBudget,
 ): Promise<Map<string, Outcome | PutOff>> {
   const outcomes = new Map<string, Outcome | PutOff>();
   const equal: { command: Command<unknown>; found: StoredAnswer }[] = [];

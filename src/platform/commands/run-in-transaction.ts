@@ -2,13 +2,16 @@ import type { Transaction } from "../db/database.ts";
 import { Refusal } from "../errors.ts";
 import { letOthersRun } from "../let-others-run.ts";
 import { realTime } from "../tasks/real-time.ts";
-import { AnswerBudget } from "./answer-budget.ts";
 import { PUT_OFF } from "./batcher.ts";
+import { ByteBudget } from "./byte-budget.ts";
 import type { ExecutorDeps, Try } from "./model.ts";
 import { noteOrigins } from "./origins.ts";
 import { replayAnswers, sealAnswer } from "./replay.ts";
 import { findStoredAnswers, insertCommands } from "./store.ts";
 import type { Accepted, AnyUseCase, Command } from "./use-case.ts";
+
+/** Of stored records, which are opened and kept until the commit. */
+const LOADED_BYTES_MAX = 4_000_000;
 
 /** Reads the set in one flush, decides, and queues the writes to be sent with the commit. */
 export async function runInTransaction(
@@ -22,11 +25,13 @@ export async function runInTransaction(
   const commands = [...attempt.commands.values()];
   const actor_ids = [...new Set(commands.map((one) => one.actor_account_id ?? one.account_id))];
   const credential_ids = [...new Set(commands.map((command) => command.credential_id))];
-  const [active, stored, account_keys, loaded] = await Promise.all([
+  const weighing = use_case.weigh?.(tx, commands) ?? null;
+  const [active, stored, account_keys, weights, loaded_at_once] = await Promise.all([
     deps.findActiveCredentials(tx, credential_ids, actor_ids, realTime(deps.clock)),
     findStoredAnswers(tx, commands),
     deps.keyring.openAccounts(tx, commands),
-    use_case.load(tx, commands),
+    weighing,
+    weighing ? null : use_case.load(tx, commands),
   ]);
   const unanswered = () => commands.filter((command) => !outcomes.has(command.id));
 
@@ -35,11 +40,14 @@ export async function runInTransaction(
   }
   // Apart from each other: replays come first, and one after the other would put off new work of
   // other accounts again and again.
-  const [of_replays, of_fresh] = [new AnswerBudget(), new AnswerBudget()];
+  const [of_replays, of_fresh] = [new ByteBudget(), new ByteBudget()];
   const replayed = await replayAnswers(deps.keyring, tx, unanswered(), stored, of_replays);
   for (const [id, outcome] of replayed) outcomes.set(id, outcome);
 
+  if (weights) putOffHeavy(unanswered(), weights, outcomes);
   const fresh = unanswered();
+  if (fresh.length === 0) return;
+  const loaded = weights ? await use_case.load(tx, fresh) : loaded_at_once;
   const bytes = [...attempt.commands.keys()].reduce((sum, queued) => sum + queued.bytes, 0);
   await letOthersRun(bytes);
   const accepted = await decide(use_case, loaded, fresh, { outcomes, budget: of_fresh }, now);
@@ -66,6 +74,19 @@ export async function runInTransaction(
   await use_case.record(tx, loaded, accepted, now);
 }
 
+/** What would be too much to load at once; the first is always loaded. */
+function putOffHeavy(
+  commands: readonly Command<unknown>[],
+  weights: ReadonlyMap<string, number>,
+  outcomes: Try["outcomes"],
+): void {
+  const budget = new ByteBudget(LOADED_BYTES_MAX);
+  for (const { id } of commands) {
+    if (budget.is_spent) outcomes.set(id, PUT_OFF);
+    else budget.spend(weights.get(id) ?? 0);
+  }
+}
+
 type Answered = Accepted<unknown, unknown> & { body: string };
 
 /** Records the refusals and returns the accepted commands with the bodies of their answers. */
@@ -73,7 +94,7 @@ async function decide(
   use_case: AnyUseCase,
   loaded: unknown,
   commands: readonly Command<unknown>[],
-  { outcomes, budget }: Pick<Try, "outcomes"> & { budget: AnswerBudget },
+  { outcomes, budget }: Pick<Try, "outcomes"> & { budget: ByteBudget },
   now: Date,
 ): Promise<Answered[]> {
   const accepted: Answered[] = [];

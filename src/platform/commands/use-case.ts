@@ -48,6 +48,16 @@ export type UseCase<Input, Loaded, Output> = {
   name: string;
   /** How many rows the command writes, to bound a batch. */
   rows: (input: Input) => number;
+  /**
+   * About how many stored bytes `load` reads for each command, by its id, where that depends on
+   * what is stored: a request of 200 bytes may name a record of megabytes. Reads only sizes; no
+   * more than fits is loaded then, and nothing for requests that are only answered again. Null if
+   * nothing of this set can be large: then it is loaded at once.
+   */
+  weigh?: (
+    tx: Transaction,
+    commands: readonly Command<Input>[],
+  ) => Promise<Map<string, number>> | null;
   /** Sends all reads at once; locks come first, in separate statements. */
   load: (tx: Transaction, commands: readonly Command<Input>[]) => Promise<Loaded>;
   /**

@@ -9,12 +9,15 @@ import { openNoteFixture } from "../../harness/note-fixture.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 
 const ANSWER_BYTES = 600_000;
+const RECORD_BYTES = 500_000;
+const LOADED_BYTES = 4_000_000;
 
 let server: TestServer;
 let sets: number[];
 let recorded: number[];
 let statements: string[];
 type Submit = (input: number, key: string) => Promise<{ body: string; replayed: boolean }>;
+let submitTo: (use_case: UseCase<number, null, number>) => Submit;
 let submit: Submit;
 
 /** A command of a few bytes that is answered with many. */
@@ -35,25 +38,24 @@ const answerMuch: UseCase<number, null, number> = {
 
 beforeAll(async () => {
   server = await startTestServer();
-  submit = await openExecutor();
-});
-afterAll(() => server.close());
-
-/** Of its own: an executor takes smaller sets after one that put commands off. */
-async function openExecutor(): Promise<Submit> {
   const { database, clock, keyring } = server.core;
   const caller = await (await openNoteFixture(server.core)).callerOf(server);
-  const run = createExecutor({
+  const executor = createExecutor({
     ...{ clock, keyring, across_accounts: true, afterCommit: () => {} },
     database: noting(database),
     findActiveCredentials: findActiveKeys,
-  }).register(answerMuch);
-  return (input, key) => {
-    const hash = (text: string) => createHash("sha256").update(text).digest();
-    const idempotency = { index: hash(key), request_hash: hash(String(input)) };
-    return run({ ...caller, input, bytes: 10, idempotency });
+  });
+  submitTo = (use_case) => {
+    const run = executor.register(use_case);
+    return (input, key) => {
+      const hash = (text: string) => createHash("sha256").update(text).digest();
+      const idempotency = { index: hash(key), request_hash: hash(String(input)) };
+      return run({ ...caller, input, bytes: 10, idempotency });
+    };
   };
-}
+  submit = submitTo(answerMuch);
+});
+afterAll(() => server.close());
 
 function noting(database: Database): Database {
   const query = (tx: Transaction) => (text: string, values?: readonly unknown[]) => {
@@ -116,13 +118,40 @@ it("a refusal between large answers is given, and takes nothing from the others"
 
 it("a new command beside large replays is answered in the same set", async () => {
   [sets, recorded] = [[], []];
-  const own = await openExecutor();
-  const replays = [...inputs, ...inputs].map((input) => own(input, `key ${input}`));
-  const fresh = own(500, "key 500");
+  // A batcher of its own: nothing is noted of how many fitted into the sets before.
+  const again = submitTo(answerMuch);
+  const replays = [...inputs, ...inputs].map((input) => again(input, `key ${input}`));
+  const fresh = again(500, "key 500");
   let answered = 0;
   for (const replay of replays) void replay.then(() => (answered += 1));
   expect((await fresh).replayed).toBe(false);
   // Two sets had begun with one replay each; this one answers two, and the new command.
   expect(answered).toBeLessThan(10);
   await Promise.all(replays);
+});
+
+/** Commands of a few bytes that name records of half a megabyte each; most are refused. */
+const changeMuch: UseCase<number, null, number> = {
+  ...answerMuch,
+  name: "change-much",
+  weigh: async (_tx, commands) => new Map(commands.map(({ id }) => [id, RECORD_BYTES])),
+  decide: (_loaded, { input }) =>
+    input === 0 ? { output: input, subject: null } : { refusal: new Refusal("record_invalid") },
+  render: String,
+};
+
+it("what is loaded has a limit too, whatever is answered, and nothing is loaded to replay", async () => {
+  [sets, recorded] = [[], []];
+  const change = submitTo(changeMuch);
+  await change(0, "heavy");
+  const refused = await Promise.allSettled(
+    inputs.map((input) => change(input + 1, `heavy ${input}`)),
+  );
+  expect(new Set(refused.map(({ status }) => status))).toEqual(new Set(["rejected"]));
+  expect(sets.reduce((sum, count) => sum + count)).toBe(1 + inputs.length);
+  expect(Math.max(...sets)).toBe(LOADED_BYTES / RECORD_BYTES);
+  sets = [];
+  expect((await change(0, "heavy")).replayed).toBe(true);
+  await expect(change(1, "heavy")).rejects.toMatchObject({ code: "idempotency_key_reused" });
+  expect(sets).toEqual([]);
 });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { AnswerBudget } from "../../../src/platform/commands/answer-budget.ts";
 import {
   type Batchable,
   Batcher,
   PUT_OFF,
   type PutOff,
 } from "../../../src/platform/commands/batcher.ts";
+import { ByteBudget } from "../../../src/platform/commands/byte-budget.ts";
 
 /** As commands end in a set: a replay, a new answer, or a refusal, which uses no budget. */
 type Kind = "replay" | "fresh" | "refused";
@@ -26,11 +26,11 @@ function openRandom(seed: number) {
 /** What `run-in-transaction.ts` does with a set: first the replays, then what is new. */
 function answersTo(set: readonly Command[]): Map<Command, true | PutOff> {
   const answers = new Map<Command, true | PutOff>();
-  const answer = (one: Command, budget: AnswerBudget) => {
+  const answer = (one: Command, budget: ByteBudget) => {
     answers.set(one, budget.is_spent ? PUT_OFF : true);
     if (!budget.is_spent) budget.spend(one.kind === "refused" ? 0 : one.answer_bytes);
   };
-  const [of_replays, of_fresh] = [new AnswerBudget(), new AnswerBudget()];
+  const [of_replays, of_fresh] = [new ByteBudget(), new ByteBudget()];
   for (const one of set.filter(({ kind }) => kind === "replay")) answer(one, of_replays);
   for (const one of set.filter(({ kind }) => kind !== "replay")) answer(one, of_fresh);
   return answers;
