@@ -58,12 +58,23 @@ export async function claimTasks(database: Database, query: ClaimQuery): Promise
     lease_id,
     lease_ms,
     now,
-    tasks,
+    tasks: query.turn ? inTurns(tasks) : tasks,
     more,
     turn: more && !query.failed ? turn : null,
     held_until_ms,
     set_aside: found.length - tasks.length,
   };
+}
+
+/** The first of each account, then the second: many handlers work off a set one after the other. */
+function inTurns<Own extends Task>(tasks: readonly Own[]): Own[] {
+  const counts = new Map<string, number>();
+  const turns = tasks.map((task) => {
+    const turn = counts.get(task.account_id) ?? 0;
+    counts.set(task.account_id, turn + 1);
+    return { task, turn };
+  });
+  return turns.sort((a, b) => a.turn - b.turn).map(({ task }) => task);
 }
 
 type Found = Task & { is_claimed: boolean };
