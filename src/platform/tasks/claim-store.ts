@@ -299,7 +299,8 @@ function claimOwn(
 /** Of this transaction: the backlog is read in the order of its index, never sorted. */
 function dontSort(tx: Transaction): void {
   const planned = tx.query(
-    `select set_config('enable_sort', 'off', true), set_config('enable_incremental_sort', 'off', true)`,
+    `select set_config('enable_sort', 'off', true),
+       set_config('enable_incremental_sort', 'off', true)`,
   );
   planned.catch(() => {});
 }
