@@ -13,6 +13,7 @@ import { refundKey } from "../partners/chain/send-keys.ts";
 import type { Database, Session, Transaction } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
+import { oneByOne } from "../platform/tasks/one-by-one.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
@@ -54,9 +55,7 @@ export function sendRefundTask(deps: RefundDeps): TaskHandler {
   return {
     kind: SEND_REFUND_TASK,
     set_max: 20,
-    handle: async (set) => {
-      for (const task of set.tasks) await sendRefund(deps, set, task);
-    },
+    handle: (set) => oneByOne(deps.database, set, (task) => sendRefund(deps, set, task)),
   };
 }
 

@@ -3,6 +3,7 @@ import { deleteCommands } from "../platform/commands/store.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { DAY_MS } from "../platform/durations.ts";
 import { firstIdAt } from "../platform/ids.ts";
+import { oneByOne } from "../platform/tasks/one-by-one.ts";
 import { recurringTask } from "../platform/tasks/recurring-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
@@ -40,9 +41,8 @@ const RESULTS_READ_EVERY_MS = 5_000;
 /** The background tasks of KYC. */
 export function kycTasks(deps: KycTaskDeps): TaskHandler[] {
   const { database } = deps;
-  const each = (work: (set: TaskSet, task: Task) => Promise<void>) => async (set: TaskSet) => {
-    for (const task of set.tasks) await work(set, task);
-  };
+  const each = (work: (set: TaskSet, task: Task) => Promise<void>) => (set: TaskSet) =>
+    oneByOne(database, set, (task) => work(set, task));
   return [
     {
       kind: ASSESS_APPLICATION_TASK,

@@ -13,6 +13,7 @@ import { deliveryKey } from "../partners/chain/send-keys.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { HOUR_MS } from "../platform/durations.ts";
 import type { ModuleCore } from "../platform/module.ts";
+import { oneByOne } from "../platform/tasks/one-by-one.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../platform/tasks/tasks.ts";
 import type { Transfer } from "../travel/model.ts";
@@ -47,7 +48,7 @@ const HELD_LOOKED_AT_AGAIN_AFTER_MS = HOUR_MS;
  * the task asks again until the transaction is final; the onramp is `sending_fiat` meanwhile.
  */
 export async function deliverOnramps(deps: DeliverDeps, set: TaskSet): Promise<void> {
-  for (const task of set.tasks) await deliverOnramp(deps, set, task);
+  await oneByOne(deps.database, set, (task) => deliverOnramp(deps, set, task));
 }
 
 async function deliverOnramp(deps: DeliverDeps, set: TaskSet, task: Task): Promise<void> {

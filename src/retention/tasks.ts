@@ -8,6 +8,7 @@ import {
 import type { Database } from "../platform/db/database.ts";
 import { DAY_MS, HOUR_MS } from "../platform/durations.ts";
 import { FIRST_ID } from "../platform/ids.ts";
+import { oneByOne } from "../platform/tasks/one-by-one.ts";
 import { recurringTask } from "../platform/tasks/recurring-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
@@ -37,9 +38,7 @@ export function retentionTasks(deps: TaskDeps): TaskHandler[] {
     {
       kind: ERASE_USER_TASK,
       set_max: 10,
-      handle: async (set) => {
-        for (const task of set.tasks) await eraseWhenPossible(deps, set, task);
-      },
+      handle: (set) => oneByOne(deps.database, set, (task) => eraseWhenPossible(deps, set, task)),
     },
     recurringTask(deps.database, DELETE_DOCUMENTS_TASK, DELETE_EVERY_MS, ({ now }) =>
       deleteOldDocuments(deps, now),

@@ -23,6 +23,7 @@ import { MINUTE_MS } from "../../platform/durations.ts";
 import { KEY_BYTES } from "../../platform/encryption/cipher.ts";
 import { createSubjectKeys, type Keyring } from "../../platform/encryption/keyring.ts";
 import { newId } from "../../platform/ids.ts";
+import { oneByOne } from "../../platform/tasks/one-by-one.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import { type FundDeps, type Funding, fundOnramp } from "../fund-onramp.ts";
@@ -51,7 +52,7 @@ const ASKED_AGAIN_AFTER_MS = MINUTE_MS;
  * onramp stores its deposit, then the operator's.
  */
 export async function moveDeposits(deps: DepositMoveDeps, set: TaskSet): Promise<void> {
-  for (const task of set.tasks) await moveDeposit(deps, set, task);
+  await oneByOne(deps.database, set, (task) => moveDeposit(deps, set, task));
 }
 
 async function moveDeposit(deps: DepositMoveDeps, set: TaskSet, task: Task): Promise<void> {

@@ -15,8 +15,8 @@ type ClaimQuery = {
   /** Accounts that have as many as they may have. */
   not_of?: readonly string[];
   /**
-   * Accounts take turns: the one that was served last. Null where the claim before left nothing
-   * due; then the oldest tasks are claimed, whosever they are.
+   * Accounts take turns: the one that was served last. Null where the claim before was not full,
+   * so that it left nothing due; then the oldest tasks are claimed, whosever they are.
    */
   turn?: string | null;
 };
@@ -45,11 +45,7 @@ const STOPPED = "The worker stopped, or lost the database, several times during 
 export async function claimTasks(database: Database, query: ClaimQuery): Promise<TaskClaim> {
   const { lease_id, lease_ms, now } = query;
   const held_until_ms = performance.now() + lease_ms;
-  const {
-    found,
-    more,
-    turn = FIRST_TURN,
-  } = database.by_account
+  const { found, more, turn } = database.by_account
     ? await claimOfOneAccount(database, query)
     : await claimOfAll(database, query);
   const tasks = found.filter((task) => task.is_claimed);
@@ -58,16 +54,27 @@ export async function claimTasks(database: Database, query: ClaimQuery): Promise
     lease_id,
     lease_ms,
     now,
-    tasks,
+    tasks: query.turn ? inTurns(tasks) : tasks,
     more,
-    turn: more && !query.failed ? turn : null,
+    turn: query.failed ? null : turn,
     held_until_ms,
     set_aside: found.length - tasks.length,
   };
 }
 
+/** The first of each account, then the second: many handlers work off a set one after the other. */
+function inTurns<Own extends Task>(tasks: readonly Own[]): Own[] {
+  const counts = new Map<string, number>();
+  const turns = tasks.map((task) => {
+    const turn = counts.get(task.account_id) ?? 0;
+    counts.set(task.account_id, turn + 1);
+    return { task, turn };
+  });
+  return turns.sort((a, b) => a.turn - b.turn).map(({ task }) => task);
+}
+
 type Found = Task & { is_claimed: boolean };
-type Claimed = { found: Found[]; more: boolean; turn?: string };
+type Claimed = { found: Found[]; more: boolean; turn: string | null };
 
 const RETURNING = `returning t.account_id, t.id, t.kind, t.record_id, t.due_at, t.created_at,
   t.attempts, t.lease_id is not null as is_claimed`;
@@ -100,18 +107,19 @@ async function claimOfAll(database: Database, query: ClaimQuery): Promise<Claime
   const { limit, turn = null } = query;
   return database.transaction(async (tx) => {
     dontSort(tx);
-    if (turn === null) return isFull(await claimOldest(tx, query, limit), limit);
+    if (turn === null) return claimedOf(await claimOldest(tx, query, limit), limit, FIRST_TURN);
     const { accounts, last } = await listNextAccounts(tx, query, turn);
     const found = await claimShares(tx, query, accounts);
     const left = limit - found.length;
     if (left > 0) found.push(...(await claimOldest(tx, query, left)));
-    return { ...isFull(found, limit), turn: last };
+    return claimedOf(found, limit, last);
   });
 }
 
 /** After a full set there may be more tasks; claiming again costs less than checking first. */
-function isFull(found: Found[], limit: number): Claimed {
-  return { found, more: found.length === limit };
+function claimedOf(found: Found[], limit: number, turn: string): Claimed {
+  const more = found.length === limit;
+  return { found, more, turn: more ? turn : null };
 }
 
 function claimOldest(tx: Transaction, query: ClaimQuery, limit: number): Promise<Found[]> {
@@ -214,20 +222,32 @@ const LOOKED_AT = 1_000;
  */
 async function claimOfOneAccount(database: Database, query: ClaimQuery): Promise<Claimed> {
   const { limit, turn = null } = query;
-  if (turn !== null) {
-    const next =
-      (await findNextAccount(database, query, turn)) ??
-      (await findNextAccount(database, query, FIRST_TURN));
-    if (next === null) return { found: [], more: false };
-    return { found: await claimOwn(database, query, next, query.now), more: true, turn: next };
-  }
+  if (turn !== null) return claimInTurn(database, query, turn);
   const seen = await listOldestAccounts(database, query);
   for (const { account_id, last_due_at } of seen) {
     const found = await claimOwn(database, query, account_id, last_due_at);
     const more = found.length === limit || seen.length > 1;
-    if (found.length > 0) return { found, more, turn: account_id };
+    if (found.length > 0) return { found, more, turn: more ? account_id : null };
   }
-  return { found: [], more: false };
+  return { found: [], more: false, turn: null };
+}
+
+/** How many accounts a claim tries whose tasks others have locked. */
+const TRIED_MAX = 3;
+
+async function claimInTurn(database: Database, query: ClaimQuery, turn: string): Promise<Claimed> {
+  let last = turn;
+  for (let tried = 0; tried < TRIED_MAX; tried += 1) {
+    const next =
+      (await findNextAccount(database, query, last)) ??
+      (await findNextAccount(database, query, FIRST_TURN));
+    if (next === null) return { found: [], more: false, turn: null };
+    const found = await claimOwn(database, query, next, query.now);
+    if (found.length > 0) return { found, more: true, turn: next };
+    last = next;
+  }
+  // The next look goes on from there, not at once: a stopped process may hold the locks for long.
+  return { found: [], more: false, turn: last };
 }
 
 function listOldestAccounts(

@@ -43,7 +43,8 @@ const LOOK_GAP_MS = 5;
 
 /**
  * Claims due tasks and passes them to their handlers as sets. Every kind has its own queues, served
- * round-robin, so that many tasks of one kind do not block the others.
+ * round-robin, so that many tasks of one kind do not block the others; within a kind the accounts
+ * take turns (`claim-store.ts`).
  */
 export function createWorker(options: WorkerOptions): Worker {
   const { database, clock, handlers, log } = options;
