@@ -38,7 +38,7 @@ export function findInvoices(session: Session, keys: readonly InvoiceKey[]): Pro
   return keys.length === 0 ? Promise.resolve([]) : findRows(session, "invoices", keys);
 }
 
-export type InvoiceState = InvoiceKey &
+type InvoiceState = InvoiceKey &
   Pick<InvoiceRow, "status" | "currency" | "total" | "offramp_id">;
 
 /** Without their documents: a payment may depend on thousands of invoices. */
