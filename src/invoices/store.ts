@@ -38,8 +38,7 @@ export function findInvoices(session: Session, keys: readonly InvoiceKey[]): Pro
   return keys.length === 0 ? Promise.resolve([]) : findRows(session, "invoices", keys);
 }
 
-type InvoiceState = InvoiceKey &
-  Pick<InvoiceRow, "status" | "currency" | "total" | "offramp_id">;
+type InvoiceState = InvoiceKey & Pick<InvoiceRow, "status" | "currency" | "total" | "offramp_id">;
 
 /** Without their documents: a payment may depend on thousands of invoices. */
 export function findInvoiceStates(
