@@ -132,9 +132,21 @@ export function openPool(options: PoolOptions): ConnectionPool {
  */
 async function prepare(client: pg.ClientBase, must_write: boolean): Promise<void> {
   await client.query("set enable_seqscan = off");
+  await client.query(END_WITH_CLIENT).catch(ignoreUnsupported);
   if (!must_write) return;
   const { rows } = await client.query("select pg_is_in_recovery() as is_standby");
   if (rows[0].is_standby) throw new Error("this server is a standby");
+}
+
+/**
+ * A statement that takes too long is given up by closing its connection. The server would go on with
+ * it, and keep its locks, until it has an answer to send.
+ */
+const END_WITH_CLIENT = "set client_connection_check_interval = '1s'";
+
+/** Servers on Windows cannot check it, and refuse the setting. */
+function ignoreUnsupported(error: unknown): void {
+  if ((error as { code?: string }).code !== "22023") throw error;
 }
 
 /** Closes the connection at once: nobody answers on it, so it cannot be ended politely. */

@@ -5,6 +5,7 @@ import { refusePooler } from "../../../src/platform/db/refuse-pooler.ts";
 import { StartupError } from "../../../src/platform/startup-error.ts";
 import { createTestDatabase, type TestDatabase } from "../../harness/database.ts";
 import { startTestServer } from "../../harness/server.ts";
+import { waitFor } from "../../harness/wait-for.ts";
 import { addUser } from "../../kyc/kyc-fixture.ts";
 
 let db: TestDatabase;
@@ -144,6 +145,20 @@ describe.each([true, false])("a database with pipeline %s", (pipeline) => {
       await expect(within).rejects.toBeInstanceOf(DatabaseUnavailableError);
       const [after] = await findPid();
       expect(after).not.toEqual(before);
+    } finally {
+      await limited.close();
+    }
+  });
+
+  it("the server ends a statement that was given up, and its locks", async () => {
+    const limited = openDatabase({ url: db.url, connections_max: 1, pipeline, answer_max_ms: 200 });
+    try {
+      const text = "select pg_advisory_xact_lock(4711), pg_sleep(60)";
+      await expect(limited.query(text)).rejects.toBeInstanceOf(DatabaseUnavailableError);
+      await waitFor(async () => {
+        const held = await database.query("select 1 from pg_locks where objid = 4711");
+        return held.length === 0;
+      });
     } finally {
       await limited.close();
     }
