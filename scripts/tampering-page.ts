@@ -18,7 +18,12 @@ export function tamperingPage(table: Table): string[] {
       "is not in the list below. A new column must be put into one of the two lists.",
     "A row that is put back together with its MAC to an earlier state is noticed only where " +
       "something that increases says so: balances, logs, payouts (by the end-to-end id), and what " +
-      "the audit log or an event names.",
+      "the audit log or an event names. Before money leaves, these are compared: users (freeze, " +
+      "identification, open matches), the freeze of accounts, payment details, offramps, holds of " +
+      "payouts, ended proposals, members and revoked keys. Whoever also deletes the last event or audit entry of " +
+      "the record is noticed by `sliproad verify` only, whose chain of blocks lists it. Limits, " +
+      "approval amounts, what an account reviews itself, and from when a member votes are not " +
+      "compared before money leaves; `sliproad verify` compares the limits.",
     "## Not noticed",
     table(
       ["table", "changes", "why"],

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRows } from "../platform/db/rows.ts";
+import { distinctSetOf, insertRows } from "../platform/db/rows.ts";
 import type { Actor } from "./model.ts";
 
 export type AuditRow = {
@@ -31,6 +31,23 @@ export function listAuditRows(
     `select account_id, id, at, actor, action, record, reason, detail, mac from audit_entries
      where account_id = $1 and id = any($2::uuid[])`,
     [account_id, ids],
+  );
+}
+
+/** The last entry about each record (`kind:id`) with one of these actions. */
+export function listLastAuditRows(
+  session: Session,
+  records: readonly { account_id: string; record: string }[],
+  actions: readonly string[],
+): Promise<(AuditRow & { mac: Buffer | null })[]> {
+  const wanted = distinctSetOf(session, "wanted", "account_id uuid, record text", records);
+  return session.query(
+    `select e.* from ${wanted.from} cross join lateral (
+       select account_id, id, at, actor, action, record, reason, detail, mac from audit_entries
+       where account_id = ${wanted.accountIn("wanted")} and record = wanted.record
+         and action = any($3::text[])
+       order by id desc limit 1) as e`,
+    [...wanted.values, actions],
   );
 }
 

@@ -1,6 +1,7 @@
 import type { Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
-import { digestOf, noteUnsealed, signEntries } from "../platform/sealing/seal.ts";
+import type { MacBearer } from "../platform/sealing/row-mac.ts";
+import { digestOf, isEntryAuthentic, noteUnsealed, signEntries } from "../platform/sealing/seal.ts";
 import type { SealedLog } from "../platform/sealing/verify-chain.ts";
 import type { AuditAction } from "./audit-actions.ts";
 import {
@@ -68,6 +69,14 @@ export const AUDIT_LOG: SealedLog = {
   },
   count_entries: findAuditEntryCount,
 };
+
+/** Whether a process of this service wrote the entry. */
+export function isAuditAuthentic(
+  bearer: MacBearer,
+  row: AuditRow & { mac: Buffer | null },
+): boolean {
+  return isEntryAuthentic(bearer, AUDIT_LOG.log, { ...row, digest: digestRow(row) });
+}
 
 function digestRow(row: AuditRow): Buffer {
   return digestOf(

@@ -2,11 +2,11 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { recordAudit } from "./audit.ts";
+import { findMember } from "./audited/find-member.ts";
 import { queueMail } from "./mail/queue-mail.ts";
 import type { Actor, Role } from "./model.ts";
 import { hashEmail, isEmail, sealEmail } from "./person-email.ts";
 import {
-  findMember,
   findPerson,
   insertMember,
   insertPerson,

@@ -1,11 +1,12 @@
 import type { Transaction } from "../platform/db/database.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { recordAudit } from "./audit.ts";
+import { findMember } from "./audited/find-member.ts";
 import type { MemberKey } from "./change-members.ts";
 import { queueMail } from "./mail/queue-mail.ts";
 import type { By } from "./model.ts";
 import { openEmail } from "./person-email.ts";
-import { findMember, findPersonById } from "./store.ts";
+import { findPersonById } from "./store.ts";
 
 /**
  * Sends the mail of a member who has not joined yet once more: to choose a password, or to sign in

@@ -65,16 +65,8 @@ export function updateAccountFrozen(tx: Transaction, id: string, frozen_at: Date
   updateVouched(tx, ACCOUNTS, { id }, { frozen_at });
 }
 
-/** Filters accounts to those that are frozen. */
-export async function listFrozenAccounts(
-  session: Session,
-  ids: readonly string[],
-): Promise<Set<string>> {
-  const rows = await selectAccounts(session, ids);
-  return new Set(rows.flatMap((row) => (row.frozen_at === null ? [] : [row.id])));
-}
-
-async function selectAccounts(session: Session, ids: readonly string[]) {
+/** Fails if somebody changed one. */
+export async function listAccountsById(session: Session, ids: readonly string[]) {
   const rows = await session.query<Account & { frozen_at: Date | null }>(
     "select * from accounts where id = any($1::uuid[])",
     [ids],
@@ -89,7 +81,7 @@ export async function listOwnReviews(
   session: Session,
   ids: readonly string[],
 ): Promise<Map<string, OwnReviews>> {
-  const rows = await selectAccounts(session, ids);
+  const rows = await listAccountsById(session, ids);
   const own = rows.filter((row) => row.kyc_review_by_account || row.document_review_by_account);
   return new Map(
     own.map(({ id, kyc_review_by_account, document_review_by_account }) => {
@@ -103,7 +95,7 @@ export async function listDocumentReviewers(
   session: Session,
   ids: readonly string[],
 ): Promise<Set<string>> {
-  const rows = await selectAccounts(session, ids);
+  const rows = await listAccountsById(session, ids);
   const own = rows.filter((row) => row.is_operator || row.document_review_by_account);
   return new Set(own.map(({ id }) => id));
 }
@@ -172,16 +164,6 @@ export const MEMBERS = vouchedTable(
 
 export function insertMember(tx: Transaction, member: MemberRow): void {
   insertRow(tx, "members", MEMBERS.withMacs(tx, [member])[0]!);
-}
-
-/** Absent if somebody changed the row: it gives no rights. */
-export async function findMember(
-  session: Session,
-  account_id: string,
-  person_id: string,
-): Promise<MemberRow | undefined> {
-  const row = await findRow<MemberRow>(session, "members", { account_id, person_id });
-  return row && MEMBERS.vouchedOnly(session, [row])[0];
 }
 
 export type MemberRow = {

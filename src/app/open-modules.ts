@@ -9,6 +9,7 @@ import { openDocsModule } from "../docs/open.ts";
 import { openInvoicesModule } from "../invoices/open.ts";
 import { openKycModule } from "../kyc/open.ts";
 import { openLimitsModule } from "../limits/open.ts";
+import { assertReserved } from "../offramps/assert-reserved.ts";
 import { openOfframpsModule } from "../offramps/open.ts";
 import { openOnrampsModule } from "../onramps/open.ts";
 import type { FileStore } from "../partners/files/file-store.ts";
@@ -85,7 +86,9 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     priced,
     limited,
     traveling,
-    openBalancesModule(core, { catalogue, chain, approvals, limits, screenUsers, travel }),
+    openBalancesModule(core, {
+      ...{ catalogue, chain, approvals, limits, screenUsers, travel, assertReserved },
+    }),
     invoices,
     offramps,
     openOnrampsModule(core, {

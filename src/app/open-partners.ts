@@ -1,3 +1,4 @@
+import { isSaidHeld } from "../accounts/audited/payout-holds.ts";
 import type { ChainTokens, Served } from "../catalogue/catalogue.ts";
 import { CHAINS, TOKENS } from "../catalogue/chains.ts";
 import { findStoppedPayouts } from "../offramps/payouts/find-stopped-payouts.ts";
@@ -59,6 +60,7 @@ export async function openPartners(core: Core): Promise<Partners> {
     ...core,
     restore_check_file: core.config.restore_check_file,
     installation_id: core.first_start.operator.id,
+    isSaidHeld: () => isSaidHeld(core.database, core.first_start.operator.id),
   });
   const held = { ...core, leaving: hold.gate };
   const [banks, chains] = [openBanks(held), await openChains(held)];

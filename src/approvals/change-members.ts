@@ -1,11 +1,12 @@
 import { listKeysCreatedBy } from "../accounts/api-key-store.ts";
+import { findMember } from "../accounts/audited/find-member.ts";
 import { checkMember, removeMember, setMemberRole } from "../accounts/change-members.ts";
 import { checkNewMember, createMember } from "../accounts/create-member.ts";
 import { existsJoinedElsewhere } from "../accounts/joined-store.ts";
 import type { Role } from "../accounts/model.ts";
 import { may, ROLE_NAMES } from "../accounts/roles.ts";
 import { resetFactor } from "../accounts/second-factor/reset-factor.ts";
-import { findMember, type MemberRow } from "../accounts/store.ts";
+import type { MemberRow } from "../accounts/store.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Mode } from "../platform/config/config.ts";
 import type { Session } from "../platform/db/database.ts";

@@ -1,9 +1,11 @@
+import { listLastAuditRows } from "../accounts/audit-store.ts";
 import { PERMISSIONS } from "../accounts/roles.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { insertRows, setOf } from "../platform/db/rows.ts";
 import { open, type Place, seal } from "../platform/encryption/cipher.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Page } from "../platform/http/list.ts";
+import { refusePutBack } from "../platform/sealing/put-back.ts";
 import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import { updateVouched } from "../platform/sealing/write-vouched.ts";
 import {
@@ -203,7 +205,7 @@ export async function listProposalTimes(
 
 /**
  * Locks the row, then reads it in a separate statement: only that one sees the votes committed
- * while this one waited for the lock. Fails if somebody changed it.
+ * while this one waited for the lock. Fails if somebody changed it, or put it back after its end.
  */
 export async function lockProposal(
   tx: Session,
@@ -214,9 +216,19 @@ export async function lockProposal(
     account_id,
     id,
   ]);
-  const rows = PROPOSALS.assertVouched(tx, await selectProposal(tx, account_id, id));
+  const records = [{ account_id, record: `proposal:${id}` }];
+  const [found, [ended]] = await Promise.all([
+    selectProposal(tx, account_id, id),
+    listLastAuditRows(tx, records, ENDED_BY),
+  ]);
+  const rows = PROPOSALS.assertVouched(tx, found);
+  const is_open = rows.some(({ status }) => status === "pending" || status === "confirmed");
+  if (is_open && ended) refusePutBack(tx, { table: PROPOSALS.table, key: [account_id, id] });
   return (await toProposals(tx, rows))[0];
 }
+
+/** What the audit log says of a proposal that has ended: put back, it could be done again. */
+const ENDED_BY = ["reject", "void", "lapsed", "done", "failed"].map((end) => `proposal.${end}`);
 
 export function updateProposal(
   tx: Transaction,

@@ -6,6 +6,7 @@ import type { Module, ModuleCore } from "../platform/module.ts";
 import type { TravelDeps } from "../travel/record-travel.ts";
 import type { ScreenUsers } from "../users/clearance.ts";
 import { refundProposalTask } from "./approved-refunds.ts";
+import type { RefundDeps } from "./refund-balances.ts";
 import { sendRefundTask } from "./refund-task.ts";
 import { addBalanceRoutes } from "./routes.ts";
 
@@ -18,6 +19,7 @@ export function openBalancesModule(
     limits: LimitDeps;
     screenUsers: ScreenUsers;
     travel: TravelDeps;
+    assertReserved: RefundDeps["assertReserved"];
   },
 ): Module {
   const { network_fees } = needs.catalogue;

@@ -23,9 +23,10 @@ import { minorToText } from "../platform/money.ts";
 import { type Checked, Problems, problemsOf } from "../platform/problems.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
 import { giveBackProblems, isScreeningOpen, type KycEnforcement } from "../users/clearance.ts";
+import { findKycs } from "../users/kyc-store.ts";
 import type { Kyc, KycStatus } from "../users/model.ts";
 import { screenAgain } from "../users/screen-again.ts";
-import { findKycs, lockUsers, type UserRow, usersOf } from "../users/store.ts";
+import { lockUsers, type UserKey, type UserRow, usersOf } from "../users/store.ts";
 import { destinationOf, isBarred, mayGoElsewhere, type RefundDestination } from "./destinations.ts";
 import {
   findRegistered,
@@ -70,6 +71,8 @@ export type RefundDeps = {
   kyc_enforcement: KycEnforcement;
   /** There are screening lists: new wallets are compared with them. */
   is_screening: boolean;
+  /** Fails if somebody changed what is reserved for executed quotes. A later module provides it. */
+  assertReserved(tx: Transaction, users: readonly UserKey[]): Promise<void>;
 };
 
 /**
@@ -106,7 +109,7 @@ export function refundBalances(
 }
 
 async function load(
-  { keyring, index_key, limits: limit_deps }: RefundDeps,
+  { keyring, index_key, limits: limit_deps, assertReserved }: RefundDeps,
   tx: Transaction,
   commands: readonly Command<RefundRequest>[],
 ): Promise<LoadedRefunds> {
@@ -131,6 +134,7 @@ async function load(
     findRegistered(tx, addresses),
     listFromAddresses(tx, addresses),
     listReservations(tx, users),
+    assertReserved(tx, users),
   ]);
   return {
     users: AccountMap.of(rows, (row) => row),

@@ -20,8 +20,8 @@ import type { Task } from "../platform/tasks/tasks.ts";
 import type { Transfer } from "../travel/model.ts";
 import { recordTravel, type TravelDeps } from "../travel/record-travel.ts";
 import { holdProblems, isScreeningOpen, type ScreenUsers } from "../users/clearance.ts";
+import { findKycs } from "../users/kyc-store.ts";
 import type { Kyc } from "../users/model.ts";
-import { findKycs } from "../users/store.ts";
 import { BARRED, isBarred } from "./destinations.ts";
 import { SEND_REFUND_TASK } from "./refund-balances.ts";
 import {

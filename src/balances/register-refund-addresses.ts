@@ -8,9 +8,10 @@ import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../platform/errors.ts";
 import { newId } from "../platform/ids.ts";
 import { type Checked, problemsOf } from "../platform/problems.ts";
+import { findKycs } from "../users/kyc-store.ts";
 import type { Kyc } from "../users/model.ts";
 import { screenAgain } from "../users/screen-again.ts";
-import { findKycs, usersOf } from "../users/store.ts";
+import { usersOf } from "../users/store.ts";
 import {
   findRegistered,
   hashAddress,

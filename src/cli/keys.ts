@@ -1,6 +1,7 @@
 import type { Command } from "commander";
 import { listApiKeys, listApiKeysById, type UsedKey } from "../accounts/api-key-store.ts";
 import { recordAudit } from "../accounts/audit.ts";
+import { findMember } from "../accounts/audited/find-member.ts";
 import { createApiKey } from "../accounts/create-api-key.ts";
 import { KEY_SCOPE_NAMES } from "../accounts/key-scopes.ts";
 import { makeApiKey } from "../accounts/model.ts";
@@ -8,7 +9,7 @@ import { hashEmail } from "../accounts/person-email.ts";
 import { readKeyScopes, readNetworks } from "../accounts/restrict-key.ts";
 import { revokeApiKey } from "../accounts/revoke-api-key.ts";
 import { rotateApiKey } from "../accounts/rotate-api-key.ts";
-import { findMember, findPerson } from "../accounts/store.ts";
+import { findPerson } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
 import type { Session } from "../platform/db/database.ts";
 import { DAY_MS, HOUR_MS } from "../platform/durations.ts";

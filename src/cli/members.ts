@@ -1,8 +1,9 @@
 import { type Command, Option } from "commander";
+import { findMember } from "../accounts/audited/find-member.ts";
 import type { MemberKey } from "../accounts/change-members.ts";
 import { ROLES, type Role } from "../accounts/model.ts";
 import { hashEmail, openEmail } from "../accounts/person-email.ts";
-import { findMember, findPerson, listMembers } from "../accounts/store.ts";
+import { findPerson, listMembers } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
 import { type MemberChange, memberChange } from "../approvals/change-members.ts";
 import { StartupError } from "../platform/startup-error.ts";

@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { insertRows, setOf } from "../platform/db/rows.ts";
+import { distinctSetOf, insertRows } from "../platform/db/rows.ts";
 
 export type EventRow = {
   account_id: string;
@@ -38,7 +38,7 @@ export function insertEvents(
 const COLUMNS = `account_id, id, name, record_id, sequence, from_status, to_status, facts,
   subject_id, change_id, role, app_id, counterpart_account_id, actor, created_at, mac`;
 
-type StoredEvent = EventRow & { mac: Buffer | null };
+export type StoredEvent = EventRow & { mac: Buffer | null };
 
 /** Events without their bodies, by id. */
 export function listEventRows(
@@ -52,16 +52,19 @@ export function listEventRows(
   );
 }
 
-/** The event with this number of each record. */
-export function listEventsBySequence(
+/** The last event of each record; records without events are left out. */
+export function listLastEvents(
   session: Session,
-  records: readonly { account_id: string; id: string; sequence: number }[],
+  records: readonly { account_id: string; id: string }[],
 ): Promise<StoredEvent[]> {
-  const set = setOf(session, "t", "account_id uuid, id uuid, sequence int", records);
+  const wanted = distinctSetOf(session, "wanted", "account_id uuid, id uuid", records);
+  // Record by record: the planner would compare all events of the account with all records.
   return session.query(
-    `select ${COLUMNS} from events where (record_id, account_id, sequence) in (
-       select id, account_id, sequence from ${set.from})`,
-    set.values,
+    `select e.* from ${wanted.from} cross join lateral (
+       select ${COLUMNS} from events
+       where record_id = wanted.id and account_id = ${wanted.accountIn("wanted")}
+       order by sequence desc limit 1) as e`,
+    wanted.values,
   );
 }
 

@@ -1,6 +1,5 @@
 import { DAY_MS } from "../platform/durations.ts";
-import { digestOf } from "../platform/sealing/seal.ts";
-import type { Kyc, KycStatus, User } from "../users/model.ts";
+import type { Kyc, KycStatus } from "../users/model.ts";
 
 /** Legal status moves of a user's verification. */
 export const KYC_MOVES: Readonly<Record<KycStatus, readonly KycStatus[]>> = {
@@ -76,14 +75,3 @@ export function withSwift(
   }
   return after;
 }
-
-/** The facts that the event of a change proves. */
-export function digestKyc({ account_id, id, kyc, sequence }: DigestedUser): Buffer {
-  const { general, usd, eur } = kyc;
-  const cleared = [usd.status, usd.swift_status, eur.status, eur.swift_status];
-  return digestOf(account_id, id, general.status, sequence, ...cleared);
-}
-
-type DigestedUser = Pick<User, "account_id" | "id" | "sequence"> & {
-  kyc: { general: { status: KycStatus }; usd: Kyc["usd"]; eur: Kyc["eur"] };
-};

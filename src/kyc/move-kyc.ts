@@ -2,7 +2,7 @@ import { checkProposals } from "../approvals/check-proposals.ts";
 import { type NewEvent, recordEvents } from "../events/record-events.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import type { Kyc, KycStatus, User } from "../users/model.ts";
+import { digestKyc, type Kyc, type KycStatus, type User } from "../users/model.ts";
 import { renderKycEvent } from "../users/render.ts";
 import {
   existsScreening,
@@ -26,7 +26,7 @@ import {
   updateApplicationsDecided,
 } from "./application-store.ts";
 import { approvedIdentity } from "./fields.ts";
-import { DECIDED, digestKyc, EDITABLE, movedKyc, type SwiftClearance } from "./model.ts";
+import { DECIDED, EDITABLE, movedKyc, type SwiftClearance } from "./model.ts";
 import { updateSessionsReadOnly } from "./store.ts";
 import { sweepFiles } from "./task-kinds.ts";
 

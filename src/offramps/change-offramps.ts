@@ -7,6 +7,7 @@ import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { type Checked, problemsOf } from "../platform/problems.ts";
+import { assertOfframps } from "./assert-offramps.ts";
 import { type ChangedOfframp, recordChanges } from "./record-changes.ts";
 import type { OfframpRenderer } from "./render.ts";
 import { type KeyedOfframp, lockOfframps, type OfframpRow, openOfframps } from "./store.ts";
@@ -59,6 +60,7 @@ export function changeOfframps<Requested, Extra>(
       const rows = await lockOfframps(tx, keys);
       const extra = rule.loadMore ? await rule.loadMore(tx, first, rows) : first;
       const offramps = await openOfframps(tx, keyring, rows);
+      await assertOfframps(tx, offramps);
       return { offramps: AccountMap.of(offramps, ({ offramp }) => offramp), extra };
     },
     decide: (loaded, command, now) => decideOne(rule, loaded, command, now),

@@ -18,8 +18,8 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { Problem } from "../platform/errors.ts";
 import type { CurrentPrices, Prices } from "../prices/price-book.ts";
 import { holdProblems } from "../users/clearance.ts";
+import { lockKycs } from "../users/kyc-store.ts";
 import type { Kyc } from "../users/model.ts";
-import { lockKycs } from "../users/store.ts";
 import type { OfframpChange, OfframpRule } from "./change-offramps.ts";
 import { closedGate, type GatePolicy } from "./gates.ts";
 import {

@@ -278,6 +278,20 @@ export async function findOfframpTotals(
   return { all: sumOf(rows), abandoned: sumOf(rows.filter((row) => row.is_abandoned)) };
 }
 
+/** Those of these quotes that failed: nothing is reserved for them any more. */
+export function listFailedOfframps(
+  session: Session,
+  quotes: readonly RecordKey[],
+): Promise<OfframpRow[]> {
+  const wanted = distinctSetOf(session, "wanted", "account_id uuid, id uuid", quotes);
+  return session.query<OfframpRow>(
+    `select o.* from ${wanted.from} join offramps o
+       on o.account_id = ${wanted.accountIn("wanted")} and o.quote_id = wanted.id
+     where o.status = 'failed'`,
+    wanted.values,
+  );
+}
+
 /** The offramps of a user that a gate may hold. */
 export async function listWaitingIds(session: Session, key: UserKey): Promise<string[]> {
   const rows = await session.query<{ id: string }>(

@@ -16,9 +16,10 @@ import {
   holdProblems,
   type KycEnforcement,
 } from "../users/clearance.ts";
+import { findKycs } from "../users/kyc-store.ts";
 import type { Kyc } from "../users/model.ts";
 import { screenAgain } from "../users/screen-again.ts";
-import { findKycs, lockUsers, usersOf } from "../users/store.ts";
+import { lockUsers, usersOf } from "../users/store.ts";
 import { createDepositCode } from "./deposits/deposit-code.ts";
 import { type Onramp, UNPAID_LIFE_MS, UNPAID_PER_USER_MAX } from "./model.ts";
 import { onrampEvents } from "./record-changes.ts";

@@ -14,8 +14,9 @@ import {
   deactivationProblems,
   type KycEnforcement,
 } from "../users/clearance.ts";
+import { lockKycs } from "../users/kyc-store.ts";
 import type { Kyc } from "../users/model.ts";
-import { lockKycs, usersOf } from "../users/store.ts";
+import { usersOf } from "../users/store.ts";
 import type { PaymentDetail, PaymentDetailFields } from "./model.ts";
 import { hashPayee } from "./payee.ts";
 import { renderPaymentDetail } from "./render.ts";

@@ -39,6 +39,7 @@ import { DEFAULT_RAIL, isRail, RAILS, type Rail } from "../catalogue/rails.ts";
 import type { RailRequirement } from "../catalogue/requirements.ts";
 import { isLongerThan, lowerAscii } from "../catalogue/text.ts";
 import type { Problem } from "../platform/errors.ts";
+import { digestOf } from "../platform/sealing/seal.ts";
 import { checkBankCountries, checkSameAccount } from "./bank-checks.ts";
 
 export const PAYMENT_DETAIL_STATUSES = ["pending", "approved", "failed", "deactivated"] as const;
@@ -80,6 +81,14 @@ export type PaymentDetail = {
   created_at: Date;
   updated_at: Date;
 };
+
+/** The facts that the event of a move proves. */
+export function digestDetail(
+  detail: Pick<PaymentDetail, "account_id" | "id" | "user_id" | "status" | "sequence">,
+): Buffer {
+  const { account_id, id, user_id, status, sequence } = detail;
+  return digestOf(account_id, id, user_id, status, sequence);
+}
 
 export type CheckedPaymentDetail = { problems: readonly Problem[]; fields: PaymentDetailFields };
 

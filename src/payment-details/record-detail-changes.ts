@@ -1,8 +1,7 @@
 import { recordEvents } from "../events/record-events.ts";
 import type { Transaction } from "../platform/db/database.ts";
-import { digestOf } from "../platform/sealing/seal.ts";
 import { enqueueUserTasks, REASSESS_USER_TASK } from "../users/task-kinds.ts";
-import type { PaymentDetail, PaymentDetailStatus } from "./model.ts";
+import { digestDetail, type PaymentDetail, type PaymentDetailStatus } from "./model.ts";
 import { renderPaymentDetailEvent } from "./render.ts";
 import { updateStatuses } from "./store.ts";
 
@@ -45,7 +44,7 @@ export function recordDetailChanges(
       sequence: detail.sequence,
       from_status,
       to_status: detail.status,
-      facts: digestOf(detail.account_id, detail.id, detail.user_id, detail.status, detail.sequence),
+      facts: digestDetail(detail),
       subject_id: detail.user_id,
       key,
       body: renderPaymentDetailEvent(detail),

@@ -1,3 +1,4 @@
+import { assertAsLastEvents, findLastEvents } from "../events/last-events.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import {
   accountsOf,
@@ -11,7 +12,7 @@ import { sealedJson } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
 import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import type { UserKey } from "../users/store.ts";
-import type { PaymentDetail, PaymentDetailStatus } from "./model.ts";
+import { digestDetail, type PaymentDetail, type PaymentDetailStatus } from "./model.ts";
 
 export type PaymentDetailRow = {
   account_id: string;
@@ -91,21 +92,32 @@ export function findPaymentDetails(
   );
 }
 
-/** Locks payment details in key order; unknown ones are absent. Fails if somebody changed one. */
+/**
+ * Locks payment details in key order; unknown ones are absent. Fails if somebody changed one, or
+ * put one back to what it was before its last event.
+ */
 export async function lockPaymentDetails(
   tx: Session,
   keys: readonly RecordKey[],
   strength: "no key update" | "share" = "no key update",
 ): Promise<PaymentDetailRow[]> {
   const wanted = distinctSetOf(tx, "wanted", "account_id uuid, id uuid", keys);
-  const rows = await tx.query<PaymentDetailRow>(
-    `select ${COLUMNS} from payment_details
-     join ${wanted.from}
-       using (account_id, id)
-     order by account_id, id for ${strength} of payment_details`,
-    wanted.values,
-  );
-  return PAYMENT_DETAILS.assertVouched(tx, rows);
+  const [rows, last] = await Promise.all([
+    tx.query<PaymentDetailRow>(
+      `select ${COLUMNS} from payment_details
+       join ${wanted.from}
+         using (account_id, id)
+       order by account_id, id for ${strength} of payment_details`,
+      wanted.values,
+    ),
+    // In the same flush, and after the lock: nobody adds an event meanwhile.
+    findLastEvents(tx, keys),
+  ]);
+  const evented = PAYMENT_DETAILS.assertVouched(tx, rows).map((row) => {
+    return { ...row, facts: digestDetail(row) };
+  });
+  assertAsLastEvents(tx, PAYMENT_DETAILS.table, last, evented);
+  return rows;
 }
 
 /** Until the end of the transaction nobody changes them; others may do the same meanwhile. */

@@ -6,8 +6,9 @@ import { findOpenOnramp } from "../onramps/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { MatchFacts } from "../screening/model.ts";
 import { listMatchFacts } from "../screening/store.ts";
+import { findKycs } from "../users/kyc-store.ts";
 import type { Kyc } from "../users/model.ts";
-import { findKycs, findUser, type UserKey, type UserRow } from "../users/store.ts";
+import { findUser, type UserKey, type UserRow } from "../users/store.ts";
 import { type Retention, type RetentionFacts, retentionOf } from "./model.ts";
 import { findLastPayment } from "./store.ts";
 

@@ -18,7 +18,7 @@ import { newId } from "../platform/ids.ts";
 import { statusOf } from "../screening/model.ts";
 import { listMatchFacts } from "../screening/store.ts";
 import { holdProblems } from "../users/clearance.ts";
-import { lockKycs } from "../users/store.ts";
+import { lockKycs } from "../users/kyc-store.ts";
 
 /** Who asks for a status. */
 export type ForcedBy = Pick<Caller, "credential_id" | "actor" | "refuse">;

@@ -37,7 +37,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import { minOf } from "../platform/money.ts";
-import { lockKycs } from "../users/store.ts";
+import { lockKycs } from "../users/kyc-store.ts";
 import { findPath } from "./find-path.ts";
 import {
   type ForcedBy,

@@ -10,8 +10,9 @@ import {
 import type { Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
+import { findKycs } from "../users/kyc-store.ts";
 import type { User } from "../users/model.ts";
-import { findKycs, lockUsers, toUsers, type UserKey, updateScreened } from "../users/store.ts";
+import { lockUsers, toUsers, type UserKey, updateScreened } from "../users/store.ts";
 import { listCompanyPeople } from "./company-people.ts";
 import { listDepositors, personOfDepositor } from "./depositors.ts";
 import {

@@ -16,6 +16,7 @@ import { BENEFICIARY_TYPES, type BeneficiaryType } from "../catalogue/payment-de
 import { readEmail, upperAscii } from "../catalogue/text.ts";
 import type { ScreeningVerdict } from "../partners/screening/port.ts";
 import type { Problem } from "../platform/errors.ts";
+import { digestOf } from "../platform/sealing/seal.ts";
 
 export const KYC_STATUSES = [
   "not_started",
@@ -104,6 +105,17 @@ export type User = UserFields & {
   updated_at: Date;
   /** When the user's erasure was requested; null while nobody did. */
   deactivated_at: Date | null;
+};
+
+/** The facts that the event of a change proves. */
+export function digestKyc({ account_id, id, kyc, sequence }: DigestedUser): Buffer {
+  const { general, usd, eur } = kyc;
+  const cleared = [usd.status, usd.swift_status, eur.status, eur.swift_status];
+  return digestOf(account_id, id, general.status, sequence, ...cleared);
+}
+
+type DigestedUser = Pick<User, "account_id" | "id" | "sequence"> & {
+  kyc: { general: { status: KycStatus }; usd: Kyc["usd"]; eur: Kyc["eur"] };
 };
 
 /** The name of a person or company: of a person also if a company was named. */

@@ -1,10 +1,7 @@
-import { listFrozenAccounts } from "../accounts/store.ts";
 import type { BeneficiaryType } from "../catalogue/payment-detail-fields.ts";
-import { AccountMap } from "../platform/account-map.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import {
   accountsOf,
-  columnsOf,
   distinctSetOf,
   insertRows,
   updateRow,
@@ -15,7 +12,7 @@ import type { Keyring, SubjectKeys } from "../platform/encryption/keyring.ts";
 import { sealedJson, sealedText } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
 import { updateVouched, updateVouchedRows } from "../platform/sealing/write-vouched.ts";
-import type { HeldUser, Identity, Kyc, KycStatus, ScreeningStatus, User } from "./model.ts";
+import type { HeldUser, Identity, Kyc, KycStatus, User } from "./model.ts";
 import { UNHELD, USERS } from "./vouched-users.ts";
 
 const IDENTITY = sealedJson<Identity>("users", "identity");
@@ -38,18 +35,7 @@ export type UserRow = {
   deactivated_at: Date | null;
 };
 
-type KycColumns = Omit<UserRow, "identity" | "kyc_comment" | "sequence">;
-
-type HoldColumns = {
-  frozen_at: Date | null;
-  screening_status: ScreeningStatus;
-  screening_held_at: Date | null;
-  is_stale: boolean;
-};
-
-/** Not screened against the lists in use since the data last changed. */
-const IS_STALE = `exists (select from screening_state
-  where version is not null and version is distinct from users.screening_version)`;
+export type KycColumns = Omit<UserRow, "identity" | "kyc_comment" | "sequence">;
 
 const COLUMNS = `account_id, id, beneficiary_type, identity, kyc_status, kyc_comment,
   kyc_usd_status, kyc_usd_swift_status, kyc_eur_status, kyc_eur_swift_status,
@@ -114,48 +100,7 @@ export function lockUsers(tx: Session, keys: readonly UserKey[]): Promise<UserRo
   );
 }
 
-/** The KYC status maps of users (no comments). Fails if somebody changed one, or an account. */
-export function findKycs(session: Session, keys: readonly UserKey[]): Promise<AccountMap<Kyc>> {
-  return readKycs(session, keys, "");
-}
-
-/**
- * The same, locked until the transaction ends. The lock also prevents an erasure before the rows
- * about to be written are there to be erased.
- */
-export function lockKycs(tx: Session, keys: readonly UserKey[]): Promise<AccountMap<Kyc>> {
-  return readKycs(tx, keys, "order by account_id, id for share");
-}
-
-async function readKycs(
-  session: Session,
-  keys: readonly UserKey[],
-  locking: string,
-): Promise<AccountMap<Kyc>> {
-  const accounts = accountsOf(session, keys);
-  const [rows, frozen] = await Promise.all([
-    session.query<KycColumns & HoldColumns>(
-      `select account_id, id, ${USERS.columns.join(", ")}, mac, ${IS_STALE} as is_stale
-       from users where account_id ${accounts.equal} and id = any($2::uuid[])
-         and erased_at is null ${locking}`,
-      [accounts.value, ...columnsOf(keys, "user_id")],
-    ),
-    listFrozenAccounts(session, [...new Set(keys.map((key) => key.account_id))]),
-  ]);
-  const kycs = new AccountMap<Kyc>();
-  for (const row of USERS.assertVouched(session, rows)) {
-    const { frozen_at, screening_status: status, is_stale, screening_held_at: held_at } = row;
-    kycs.set(row.account_id, row.id, {
-      ...toKyc(row, null),
-      is_frozen: frozen_at !== null || frozen.has(row.account_id),
-      is_deactivated: row.deactivated_at !== null,
-      screening: { status, is_stale, held_at },
-    });
-  }
-  return kycs;
-}
-
-function toKyc(row: KycColumns, comment: string | null): Kyc {
+export function toKyc(row: KycColumns, comment: string | null): Kyc {
   return {
     general: { status: row.kyc_status, moderation_comment: comment },
     usd: { status: row.kyc_usd_status, swift_status: row.kyc_usd_swift_status },

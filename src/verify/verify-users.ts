@@ -1,5 +1,5 @@
-import { digestKyc, KYC_MOVES, SWIFT_CURRENCIES } from "../kyc/model.ts";
-import type { Kyc, KycStatus } from "../users/model.ts";
+import { KYC_MOVES, SWIFT_CURRENCIES } from "../kyc/model.ts";
+import { digestKyc, type Kyc, type KycStatus } from "../users/model.ts";
 import { verifyEvented } from "./verify-events.ts";
 
 type Row = {

@@ -14,6 +14,7 @@ import { describeRefund } from "../../src/balances/describe-refund.ts";
 import { refundBalances } from "../../src/balances/refund-balances.ts";
 import { NETWORK_FEES } from "../../src/catalogue/chains.ts";
 import { openLimitDeps } from "../../src/limits/load-limits.ts";
+import { assertReserved } from "../../src/offramps/assert-reserved.ts";
 import { lockForGates } from "../../src/offramps/payouts/assess-offramps.ts";
 import { payQuoteTask } from "../../src/offramps/quotes/approval-task.ts";
 import { createOfframpRenderer } from "../../src/offramps/render.ts";
@@ -69,7 +70,7 @@ function refunds() {
   const { keyring, index_key, config, clock } = server.core;
   const { kyc_enforcement } = config;
   const limits = openLimitDeps(STORED_PRICES, () => clock.now());
-  const no_screening = { is_screening: false };
+  const no_screening = { is_screening: false, assertReserved };
   const fees = { network_fees: NETWORK_FEES };
   const deps = { keyring, index_key, ...fees, kyc_enforcement, limits, ...no_screening };
   return refundBalances(deps, () => "");

@@ -2,8 +2,9 @@ import type { LogDestination } from "../../src/platform/http/server.ts";
 import { ACCOUNTS, HOLDER } from "./ramp.ts";
 
 /**
- * Personal data of the payees that most tests create. Whatever the suite logs is searched for it,
- * so every test that uses them also checks that the log has none of it.
+ * Personal data of the payees that most tests create. Whatever the suite logs, and whatever the
+ * commands print that it runs, is searched for it, so every test that uses them also checks that
+ * none of it is there.
  */
 export const PLANTED_PERSONAL_DATA: readonly string[] = [
   ...[HOLDER.account_name, HOLDER.address_line1, HOLDER.postal_code, HOLDER.date_of_birth],
@@ -17,10 +18,16 @@ export const PLANTED_PERSONAL_DATA: readonly string[] = [
   ),
 ];
 
-/** Text that must not stand in any log line, and the lines in which it was seen. */
+/** Text that must not stand in any log line or output, and the lines in which it was seen. */
 export class SecretWatch {
-  readonly #secrets = new Set(PLANTED_PERSONAL_DATA);
+  readonly #secrets: Set<string>;
   readonly #leaks: string[] = [];
+  readonly #where: string;
+
+  constructor(where = "the log", planted = PLANTED_PERSONAL_DATA) {
+    this.#where = where;
+    this.#secrets = new Set(planted);
+  }
 
   /** Keys, passwords and the like of one server. */
   add(...secrets: readonly string[]): void {
@@ -46,6 +53,6 @@ export class SecretWatch {
   /** Throws if a secret was seen. */
   assertNone(): void {
     if (this.#leaks.length === 0) return;
-    throw new Error(`the log has ${this.#leaks.length} secrets, first ${this.#leaks[0]}`);
+    throw new Error(`${this.#where} has ${this.#leaks.length} secrets, first ${this.#leaks[0]}`);
   }
 }

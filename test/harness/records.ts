@@ -3,6 +3,7 @@ import { BANK_ANSWERS } from "../../src/offramps/payouts/store.ts";
 import { newId } from "../../src/platform/ids.ts";
 import type { ScreeningMatch } from "../../src/screening/model.ts";
 import { insertMatches } from "../../src/screening/store.ts";
+import { updateHeld } from "../../src/users/store.ts";
 import { UPLOAD, UPLOAD_TYPE } from "./api-document.ts";
 import type { Answer, TestServer } from "./server.ts";
 import { vouch } from "./vouch.ts";
@@ -119,7 +120,11 @@ async function createMatch(server: TestServer, user_id: string): Promise<string>
       reason: null,
     },
   };
-  await database.transaction(async (tx) => insertMatches(tx, [{ ...match, key }]));
+  await server.core.database.transaction(async (tx) => {
+    insertMatches(tx, [{ ...match, key }]);
+    const held = { screening_status: "possible_match", screening_held_at: now } as const;
+    updateHeld(tx, { account_id, id: user_id, ...held });
+  });
   return match.id;
 }
 

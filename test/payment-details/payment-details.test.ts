@@ -1,10 +1,10 @@
 import { writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { lockKycUser, recordKycs } from "../../src/kyc/move-kyc.ts";
 import { StartupError } from "../../src/platform/startup-error.ts";
-import { USERS } from "../../src/users/vouched-users.ts";
+import type { KycStatus } from "../../src/users/model.ts";
 import { type Answer, startTestServer, type TestServer } from "../harness/server.ts";
-import { vouch } from "../harness/vouch.ts";
 
 type Fields = Record<string, unknown>;
 
@@ -531,13 +531,15 @@ describe("with SLIPROAD_KYC_ENFORCEMENT=payment_detail", () => {
     expect((await create(EUR, server, id)).status).toBe(200);
   });
 
-  async function approve(id: string, usd_swift: string, eur_swift: string): Promise<void> {
-    await server.db.database.query(
-      `update users set kyc_status = 'approved', kyc_usd_swift_status = $2,
-         kyc_eur_swift_status = $3 where id = $1`,
-      [id, usd_swift, eur_swift],
-    );
-    await vouch(server.db.database, USERS);
+  async function approve(id: string, usd_swift: KycStatus, eur_swift: KycStatus): Promise<void> {
+    const { core, account_id } = server;
+    const usd = { status: "approved", swift_status: usd_swift } as const;
+    const eur = { status: "approved", swift_status: eur_swift } as const;
+    const general = { status: "approved", moderation_comment: null } as const;
+    await core.database.transaction(async (tx) => {
+      const locked = await lockKycUser(tx, core.keyring, { account_id, user_id: id });
+      recordKycs(tx, locked!, [{ general, usd, eur }], core.clock.now());
+    });
   }
 });
 

@@ -42,8 +42,8 @@ export const BUGS: readonly Bug[] = [
   {
     name: "the idempotency key is not stored",
     file: "src/platform/commands/store.ts",
-    text: "sorted.map((row) => row.command.idempotency?.index ?? null),",
-    instead: "sorted.map(() => null),",
+    text: "idempotency_index: command.idempotency?.index ?? null,",
+    instead: "idempotency_index: null,",
   },
   {
     name: "a failed refund is not posted back",
@@ -157,8 +157,8 @@ export const BUGS: readonly Bug[] = [
   {
     name: "a deposit that came late keeps the rate",
     file: "src/offramps/quotes/fund-from-deposits.ts",
-    text: "    minedBy(quote.expires_at) * 100n >= quote",
-    instead: "    minedBy(restUntil(quote)) * 100n >= quote",
+    text: "    (had + deposited.in_time) * 100n >= quote",
+    instead: "    (had + deposited.in_all) * 100n >= quote",
   },
   {
     name: "what came back of a return is given back in full",
@@ -279,5 +279,28 @@ export const BUGS: readonly Bug[] = [
     file: "src/partners/bank/file-bank/close-files.ts",
     text: "  if (stopped.length === 0) return false;",
     instead: "  if (stopped.length >= 0) return false;",
+  },
+  {
+    name: "a booking of a statement is taken for a rejection",
+    bank: "files",
+    file: "src/partners/bank/file-bank/match-entry.ts",
+    text: 'const answer = { ...answerTo(payment, "booked"), bank_reference: lineName(entry) };',
+    instead:
+      'const answer = { ...answerTo(payment, "rejected"), bank_reference: lineName(entry) };',
+  },
+  {
+    name: "what a statement says came back counts as paid",
+    bank: "files",
+    file: "src/partners/bank/file-bank/match-entry.ts",
+    text: 'const answer = { ...answerTo(payment, "returned"), bank_account, amount, currency, reasons };',
+    instead:
+      'const answer = { ...answerTo(payment, "booked"), bank_account, amount, currency, reasons };',
+  },
+  {
+    name: "the rejection of one payment rejects its file",
+    bank: "files",
+    file: "src/partners/bank/file-bank/match-entry.ts",
+    text: '  if (status.level === "payment") return find.byIds(status);',
+    instead: '  if (status.level === "payment") return find.ofFile(status.message_id ?? "");',
   },
 ];

@@ -18,7 +18,8 @@ const sql = (text: string, values: unknown[] = []) => server.db.database.query(t
 /** A task failed because of this row. */
 const isHeldBy = (row: string) =>
   waitFor(async () => {
-    const held = "select from tasks where last_error like '%' || $1 || '%was not written by Sl%'";
+    const held = `select from tasks where last_error like any (array[
+      '%' || $1 || ' was not written by Sliproad%', '%' || $1 || ' is not what its last%'])`;
     return (await sql(held, [row])).length > 0 || null;
   });
 

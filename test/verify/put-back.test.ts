@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { findMember } from "../../src/accounts/audited/find-member.ts";
 import { removeMember, setMemberRole } from "../../src/accounts/change-members.ts";
 import { freezeAccount } from "../../src/accounts/freeze-account.ts";
 import { addMember } from "../approvals/proposal-fixture.ts";
@@ -96,6 +97,31 @@ it("a member with an earlier role, and one who was removed, are named", async ()
     database.transaction((tx) => removeMember(tx, member, by, server.core.clock.now())),
   );
   expect(removed).toContain(`member ${person_id} was removed`);
+});
+
+it("a member who was removed, and is put back with the session, has no rights", async () => {
+  const { account_id } = server;
+  const { database, clock } = server.core;
+  const member = await addMember(server, "finance_manager");
+  const { person_id } = member;
+  const key = { account_id, person_id };
+  const state = async () => (await member.open()).statusCode;
+  const kept = ["members", "sessions"];
+  const where = `person_id = '${person_id}'`;
+  expect(await state()).toBe(200);
+  expect(await findMember(database, account_id, person_id)).toMatchObject({ person_id });
+  for (const table of kept) {
+    await sql(`create table kept_${table} as select * from ${table} where ${where}`);
+  }
+  await database.transaction((tx) => removeMember(tx, key, by, clock.now()));
+  for (const table of kept) await sql(`insert into ${table} select * from kept_${table}`);
+  expect(await state()).toBe(401);
+  expect(await findMember(database, account_id, person_id)).toBeUndefined();
+  for (const table of kept.toReversed()) {
+    await sql(`delete from ${table} where ${where}`);
+    await sql(`drop table kept_${table}`);
+  }
+  expect(await findFault(server)).toBeNull();
 });
 
 it("a payment detail that was deactivated and is not any more is named", async () => {

@@ -1,9 +1,10 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { deleteRow, findRow, lockRow } from "../../platform/db/rows.ts";
+import { deleteRow, lockRow } from "../../platform/db/rows.ts";
 import { vouchedTable } from "../../platform/sealing/vouched-rows.ts";
 import { insertVouched, updateVouched } from "../../platform/sealing/write-vouched.ts";
+import { findMember } from "../audited/find-member.ts";
 import type { Role } from "../model.ts";
-import { ACCOUNTS, MEMBERS } from "../store.ts";
+import { ACCOUNTS } from "../store.ts";
 
 type StoredState = "awaiting_factor" | "active";
 
@@ -99,9 +100,8 @@ export async function findSessionByHash(
   );
   if (!row || !isVouched(session, row)) return undefined;
   const { account_id, person_id } = row;
-  const member = await findRow<{ role: Role }>(session, "members", { account_id, person_id });
-  if (!member || MEMBERS.vouchedOnly(session, [member]).length === 0) return undefined;
-  return toView({ ...row, role: member.role });
+  const member = await findMember(session, account_id, person_id);
+  return member && toView({ ...row, role: member.role });
 }
 
 function isVouched(session: Session, row: Omit<SessionView, "role"> & Vouched): boolean {

@@ -2,8 +2,8 @@ import { Refusal } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
+import { findMember } from "../audited/find-member.ts";
 import { updateMemberJoined } from "../joined-store.ts";
-import { findMember } from "../store.ts";
 import { updateSessionAccount } from "./session-store.ts";
 import { hashToken, type MemberSession, recordSignInChange } from "./sessions.ts";
 

@@ -1,5 +1,5 @@
 import { recordAudit } from "../../accounts/audit.ts";
-import { findMember } from "../../accounts/store.ts";
+import { findMember } from "../../accounts/audited/find-member.ts";
 import { isVisible, REASON_LENGTH_MAX } from "../../catalogue/text.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";

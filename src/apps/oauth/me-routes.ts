@@ -1,6 +1,7 @@
 import Type from "typebox";
+import { findMember } from "../../accounts/audited/find-member.ts";
 import { openEmail } from "../../accounts/person-email.ts";
-import { findAccountById, findMember, findPersonById } from "../../accounts/store.ts";
+import { findAccountById, findPersonById } from "../../accounts/store.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { AddRoute, Caller } from "../../platform/http/route.ts";

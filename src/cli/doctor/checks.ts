@@ -13,6 +13,7 @@ import { listWatchedChains } from "../../partners/chain/evm/watch-store.ts";
 import { listOpenHolds } from "../../partners/hold/hold-store.ts";
 import { DIFFERENCE_MAX_MS } from "../../platform/clock.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
+import { PUT_BACK } from "../../platform/sealing/put-back.ts";
 import { describeRejected, findRejectedCount } from "../../platform/sealing/rejected-entries.ts";
 import { NOT_WRITTEN_HERE } from "../../platform/sealing/vouched-rows.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
@@ -137,7 +138,10 @@ export async function checkHold({ database }: Core): Promise<Finding> {
 /** What is held because somebody changed a row that it needs. */
 async function checkRows({ database }: Core): Promise<Finding> {
   const check = "rows";
-  const [held] = await listTasksFailedWith(database, NOT_WRITTEN_HERE, 1);
+  const [held] = [
+    ...(await listTasksFailedWith(database, NOT_WRITTEN_HERE, 1)),
+    ...(await listTasksFailedWith(database, PUT_BACK, 1)),
+  ];
   if (!held) return { check, ok: true, finding: "nothing is held because of a changed row" };
   const { kind, record_id, last_error } = held;
   const finding = `${kind} of ${record_id} is held: ${last_error}; run sliproad verify`;

@@ -1,4 +1,5 @@
 import { recordAudit } from "../../accounts/audit.ts";
+import { isSaidHeld, PAYOUTS_RECORD } from "../../accounts/audited/payout-holds.ts";
 import { findOperator } from "../../accounts/store.ts";
 import type { Core } from "../../app/open-core.ts";
 import { minorDigits } from "../../catalogue/currencies.ts";
@@ -36,11 +37,11 @@ export type PayoutStatus = {
 };
 
 const SENDS_COUNTED_MAX = 1_000;
-const RECORD = "installation:payouts";
 
 export async function readStatus(core: Core): Promise<PayoutStatus> {
   const { database } = core;
-  const holds = await listOpenHolds(database);
+  const holds: readonly StoredHold[] = await listOpenHolds(database);
+  const { id: operator_id } = (await findOperator(database))!;
   const rows = Map.groupBy(await listWaitingFiles(database), ({ message_id }) => message_id);
   const bank_files = [...rows.values()].map((same): WaitingFile => {
     const { bank_account, scheme, message_id } = same[0]!;
@@ -52,7 +53,7 @@ export async function readStatus(core: Core): Promise<PayoutStatus> {
   });
   const sends = (await listOpenSends(database, SENDS_COUNTED_MAX)).length;
   return {
-    held: holds.length > 0,
+    held: holds.length > 0 || (await isSaidHeld(database, operator_id)),
     holds: holds.map(({ kind, reason, held_at }) => ({ kind, reason, held_at })),
     unread: await unreadOf(core, holds),
     waiting: { bank_files, sends },
@@ -71,7 +72,7 @@ export async function holdAll({ database, clock }: Core, reason: string): Promis
       account_id,
       ...byOperator(reason),
       action: "payouts.hold" as const,
-      record: RECORD,
+      record: PAYOUTS_RECORD,
     };
     if (is_new) recordAudit(tx, act, clock.now());
     return is_new;
@@ -88,7 +89,7 @@ export async function releaseAll(
   return database.transaction(async (tx) => {
     await lockLeavingCount(tx);
     const holds = await listOpenHolds(tx);
-    if (holds.length === 0) return { was_held: false };
+    if (holds.length === 0 && !(await isSaidHeld(tx, account_id))) return { was_held: false };
     const unread = await unreadOf(core, holds);
     if (unread.length > 0 && !anyway) {
       throw new StartupError(
@@ -106,7 +107,7 @@ export async function releaseAll(
       account_id,
       ...byOperator(reason),
       action: "payouts.release" as const,
-      record: RECORD,
+      record: PAYOUTS_RECORD,
     };
     recordAudit(tx, { ...act, detail }, clock.now());
     return { was_held: true };

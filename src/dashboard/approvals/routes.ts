@@ -1,6 +1,6 @@
 import Type from "typebox";
+import { findMember } from "../../accounts/audited/find-member.ts";
 import { assertActiveMember } from "../../accounts/member-callers/authenticate-member.ts";
-import { findMember } from "../../accounts/store.ts";
 import {
   loadProposals,
   PROPOSAL_LISTS,

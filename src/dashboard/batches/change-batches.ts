@@ -8,8 +8,9 @@ import type { RecordKey } from "../../platform/db/rows.ts";
 import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
 import { newId } from "../../platform/ids.ts";
+import { findKycs } from "../../users/kyc-store.ts";
 import type { Kyc } from "../../users/model.ts";
-import { findKycs, usersOf } from "../../users/store.ts";
+import { usersOf } from "../../users/store.ts";
 import { BATCH_LIFE_MS, type Batch } from "./model.ts";
 import {
   type BatchRecord,

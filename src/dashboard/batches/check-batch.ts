@@ -16,7 +16,7 @@ import {
   holdProblems,
   type KycEnforcement,
 } from "../../users/clearance.ts";
-import { findKycs } from "../../users/store.ts";
+import { findKycs } from "../../users/kyc-store.ts";
 import { inParts } from "./batch-turns.ts";
 import {
   type CellProblem,

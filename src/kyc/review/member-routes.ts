@@ -1,9 +1,9 @@
 import Type from "typebox";
+import { findMember } from "../../accounts/audited/find-member.ts";
 import {
   assertActiveMember,
   listActiveMembers,
 } from "../../accounts/member-callers/authenticate-member.ts";
-import { findMember } from "../../accounts/store.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { AddRoute, Caller } from "../../platform/http/route.ts";
 import { isId } from "../../platform/ids.ts";

@@ -1,8 +1,9 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import type { AuditAction } from "../../accounts/audit-actions.ts";
+import { findMember } from "../../accounts/audited/find-member.ts";
 import { mayReviewKyc } from "../../accounts/roles.ts";
 import type { MemberSession } from "../../accounts/sign-in/sessions.ts";
-import { findAccountById, findMember } from "../../accounts/store.ts";
+import { findAccountById } from "../../accounts/store.ts";
 import { endProposal } from "../../approvals/end-proposal.ts";
 import type { SealedProposal } from "../../approvals/store.ts";
 import { recordVote } from "../../approvals/votes/record-vote.ts";

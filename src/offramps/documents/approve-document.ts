@@ -1,4 +1,4 @@
-import { findMember } from "../../accounts/store.ts";
+import { findMember } from "../../accounts/audited/find-member.ts";
 import { assertWaited } from "../../approvals/votes/voters.ts";
 import type { Clock } from "../../platform/clock.ts";
 import { runOnce } from "../../platform/commands/run-once.ts";

@@ -1,9 +1,9 @@
-import { listFrozenAccounts } from "../../accounts/store.ts";
+import { listFrozenAccounts } from "../../accounts/audited/frozen-accounts.ts";
 import type { Session } from "../../platform/db/database.ts";
 import type { Problem } from "../../platform/errors.ts";
 import { frozenProblem, giveBackProblems } from "../../users/clearance.ts";
+import { findKycs } from "../../users/kyc-store.ts";
 import type { Kyc } from "../../users/model.ts";
-import { findKycs } from "../../users/store.ts";
 import { findOfframpLinks } from "../store.ts";
 import type { BankException } from "./model.ts";
 

@@ -11,6 +11,7 @@ import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../../prices/price-book.ts";
+import { assertOfframps } from "../assert-offramps.ts";
 import { type GiveUpFacts, lockForGiveUp, withPayouts } from "../give-up.ts";
 import type { Offramp } from "../model.ts";
 import { lapseLater } from "../payouts/apply-bank-answers.ts";
@@ -100,6 +101,7 @@ async function loadExceptions(
   }
   const rows = await lockOfframps(tx, keys);
   const opened = await openOfframps(tx, keyring, rows);
+  await assertOfframps(tx, opened);
   const payouts = await lockCurrentPayouts(
     tx,
     opened.map(({ offramp }) => offramp),

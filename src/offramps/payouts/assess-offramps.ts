@@ -1,5 +1,6 @@
 import { listOwnReviews, type OwnReviews } from "../../accounts/store.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
+import { findLastEvents } from "../../events/last-events.ts";
 import { listNamedAccounts } from "../../invoices/payments/named-accounts.ts";
 import { findPayables, type Payable } from "../../invoices/payments/payments.ts";
 import type { NewEntry } from "../../ledger/model.ts";
@@ -18,8 +19,9 @@ import { HOUR_MS, SECOND_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { enqueueTasks, enqueueTasksAt } from "../../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../../prices/price-book.ts";
+import { lockKycs } from "../../users/kyc-store.ts";
 import type { Kyc } from "../../users/model.ts";
-import { lockKycs } from "../../users/store.ts";
+import { assertAsLast } from "../assert-offramps.ts";
 import { listUnfunded } from "../claim-store.ts";
 import { CHUNK, fundOne, isUnfunded } from "../fund-offramps.ts";
 import { closedGate, type Gate, type GatePolicy } from "../gates.ts";
@@ -206,7 +208,8 @@ export function recordInstructions(tx: Transaction, offramps: readonly Offramp[]
 
 /**
  * Locks users, payment details, quotes that wait for approval and offramps, in this order, and
- * reads what the gates depend on. Fails if somebody changed a payment detail or a quote.
+ * reads what the gates depend on. Fails if somebody changed one of them, or put it back to what it
+ * was before its last event.
  */
 export async function lockForGates(
   tx: Transaction,
@@ -220,15 +223,17 @@ export async function lockForGates(
   const details = distinct(seen, ({ account_id, payment_detail_id: id }) => ({ account_id, id }));
   const quotes = distinct(seen, ({ account_id, quote_id: id }) => ({ account_id, id }));
   const account_ids = [...new Set(seen.map(({ account_id }) => account_id))];
-  const [kycs, detail_rows, , quote_rows, rows, subject_keys, own_reviews] = await Promise.all([
-    lockKycs(tx, users),
-    lockShownDetails(tx, details),
-    lockPendingApproval(tx, quotes),
-    findQuotes(tx, quotes),
-    lockOfframps(tx, keys),
-    deps.keyring.openUserKeys(tx, users),
-    listOwnReviews(tx, account_ids),
-  ]);
+  const [kycs, detail_rows, , quote_rows, rows, last, subject_keys, own_reviews] =
+    await Promise.all([
+      lockKycs(tx, users),
+      lockShownDetails(tx, details),
+      lockPendingApproval(tx, quotes),
+      findQuotes(tx, quotes),
+      lockOfframps(tx, keys),
+      findLastEvents(tx, keys),
+      deps.keyring.openUserKeys(tx, users),
+      listOwnReviews(tx, account_ids),
+    ]);
   const detail_statuses = new AccountMap<PaymentDetailStatus>();
   for (const row of detail_rows) {
     detail_statuses.set(row.account_id, row.id, payableStatus(row));
@@ -243,7 +248,9 @@ export async function lockForGates(
   const opened = paying.length > 0 ? toPaymentDetails(detail_rows, subject_keys) : [];
   const misdirected = await findMisdirected(tx, deps, paying, opened);
   const gates = { kycs, detail_statuses, quotes: of_quote, invoices, misdirected, own_reviews };
-  return { offramps: toOfframps(rows, subject_keys), gates };
+  const offramps = toOfframps(rows, subject_keys);
+  assertAsLast(tx, last, offramps);
+  return { offramps, gates };
 }
 
 /** Each key once: the offramps of a set have few users, and often one quote. */

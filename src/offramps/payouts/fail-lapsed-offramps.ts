@@ -2,7 +2,7 @@ import type { Database, Transaction } from "../../platform/db/database.ts";
 import { HOUR_MS } from "../../platform/durations.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../../platform/tasks/tasks.ts";
-import { lockKycs } from "../../users/store.ts";
+import { lockKycs } from "../../users/kyc-store.ts";
 import { giveUp, lockForGiveUp, recordGiveUps, withPayouts } from "../give-up.ts";
 import type { Offramp } from "../model.ts";
 import { keptUntil, loadStoppedTimes } from "../rate-promise.ts";

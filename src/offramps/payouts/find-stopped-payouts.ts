@@ -2,7 +2,7 @@ import { payableStatus } from "../../payment-details/model.ts";
 import { lockPaymentDetails } from "../../payment-details/store.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Transaction } from "../../platform/db/database.ts";
-import { lockKycs } from "../../users/store.ts";
+import { lockKycs } from "../../users/kyc-store.ts";
 import { type GatePolicy, leavingGate } from "../gates.ts";
 import { findOfframps } from "../store.ts";
 import { offrampIdOf } from "./model.ts";

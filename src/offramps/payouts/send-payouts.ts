@@ -1,4 +1,3 @@
-import { assertLastEvents } from "../../events/assert-last-events.ts";
 import type { BankPort, Instruction } from "../../partners/bank/port.ts";
 import { HELD_ASKED_AGAIN_AFTER_MS, type Leaving } from "../../partners/leaving.ts";
 import { beneficiaryOf } from "../../payment-details/payee.ts";
@@ -10,7 +9,7 @@ import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../../platform/tasks/tasks.ts";
 import { isBeingScreened } from "../../users/clearance.ts";
 import type { Gate } from "../gates.ts";
-import { digestFacts, type Offramp } from "../model.ts";
+import type { Offramp } from "../model.ts";
 import { hasRateMoved, RATE_HAS_MOVED } from "../rate-promise.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { KeyedOfframp } from "../store.ts";
@@ -109,11 +108,6 @@ async function markSubmitting(
   const keys = tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
   const { offramps, gates } = await lockForGates(tx, deps, keys);
   const sending = offramps.filter(({ offramp }) => offramp.status === "sending_fiat");
-  await assertLastEvents(
-    tx,
-    "offramps",
-    sending.map(({ offramp }) => ({ ...offramp, facts: digestFacts(offramp) })),
-  );
   const payouts = new Map(
     (
       await lockCurrentPayouts(

@@ -137,6 +137,16 @@ export function findQuotes(session: Session, keys: readonly RecordKey[]): Promis
   return findRows(session, "quotes", keys);
 }
 
+/** The executed quotes of these users that are not funded, also those that have ended. */
+export function listUnfundedQuotes(session: Session, users: readonly UserKey[]): Promise<Quote[]> {
+  const accounts = accountsOf(session, users);
+  return session.query<Quote>(
+    `select * from quotes where account_id ${accounts.equal} and user_id = any($2::uuid[])
+       and executed_at is not null and funded_at is null`,
+    [accounts.value, ...columnsOf(users, "user_id")],
+  );
+}
+
 export function insertQuotes(tx: Transaction, quotes: readonly Quote[]): void {
   insertRows(
     tx,

@@ -14,8 +14,8 @@ import type { Transaction } from "../../platform/db/database.ts";
 import type { Keyring, SubjectKeys } from "../../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../../platform/errors.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
+import { findKycs } from "../../users/kyc-store.ts";
 import type { Kyc } from "../../users/model.ts";
-import { findKycs } from "../../users/store.ts";
 import {
   DEPOSIT_REASONS,
   type FiatDeposit,

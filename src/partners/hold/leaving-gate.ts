@@ -1,5 +1,6 @@
 import type { Clock } from "../../platform/clock.ts";
 import type { Database } from "../../platform/db/database.ts";
+import { warnOfPutBack } from "../../platform/sealing/put-back.ts";
 import type { Block } from "../../platform/sealing/seal.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import type { Hold, Leaving } from "../leaving.ts";
@@ -13,7 +14,15 @@ import {
 } from "./hold-store.ts";
 import type { RestoreFile } from "./restore-file.ts";
 
-type GateDeps = { database: Database; clock: Clock; file: RestoreFile | null };
+type GateDeps = {
+  database: Database;
+  clock: Clock;
+  file: RestoreFile | null;
+  /** Whether the audit log says that a person holds payouts: the row of a hold can be deleted. */
+  isSaidHeld(): Promise<boolean>;
+};
+
+const SAID_ONLY = "The audit log says that payouts are on hold, but the hold is not there.";
 
 export type LeavingGate = Leaving & {
   /** Holds payouts where the file knows more than the database; returns why, if it is new. */
@@ -29,8 +38,8 @@ export type LeavingGate = Leaving & {
  * more than a database that is whole: a crash between the two makes no false alarm. The same holds
  * for the block that was sealed last: a database from which nothing had left is noticed too.
  */
-export function createLeavingGate({ database, clock, file }: GateDeps): LeavingGate {
-  const findHold = async (): Promise<Hold | null> => (await listOpenHolds(database))[0] ?? null;
+export function createLeavingGate({ database, clock, file, isSaidHeld }: GateDeps): LeavingGate {
+  const findHold = () => findOpenHold({ database, clock, isSaidHeld });
 
   const checkRestored = async (): Promise<string | null> => {
     if (!file) return null;
@@ -105,4 +114,19 @@ export function createLeavingGate({ database, clock, file }: GateDeps): LeavingG
       return count(file);
     },
   };
+}
+
+/** A release may be committed between the two reads, so a difference is looked at again. */
+async function findOpenHold({
+  database,
+  clock,
+  isSaidHeld,
+}: Omit<GateDeps, "file">): Promise<Hold | null> {
+  for (const is_alarm of [false, true]) {
+    const [[hold], is_said] = await Promise.all([listOpenHolds(database), isSaidHeld()]);
+    if (hold) return hold;
+    if (!is_said) return null;
+    if (is_alarm) warnOfPutBack(database, { table: "payout_holds", key: [] });
+  }
+  return { kind: "operator", reason: SAID_ONLY, held_at: clock.now() };
 }

@@ -14,6 +14,7 @@ type HoldDeps = {
   /** Of the file outside the database; undefined: restores are not noticed. */
   restore_check_file: string | undefined;
   installation_id: string;
+  isSaidHeld(): Promise<boolean>;
 };
 
 const CHECK_TASK = "check-restored";
@@ -23,9 +24,9 @@ type OpenedHold = { gate: LeavingGate; openModule(log: TaskLog): Module };
 
 /** Opens what decides whether money may leave. An old copy of the database is noticed here. */
 export async function openHold(deps: HoldDeps): Promise<OpenedHold> {
-  const { database, clock, restore_check_file: path } = deps;
+  const { database, clock, restore_check_file: path, isSaidHeld } = deps;
   const file = path === undefined ? null : openRestoreFile(path, deps.installation_id);
-  const gate = createLeavingGate({ database, clock, file });
+  const gate = createLeavingGate({ database, clock, file, isSaidHeld });
   const noticed = await gate.checkRestored();
   const warn = (log: TaskLog, reason: string | null) => {
     if (reason !== null) log.error({ reason }, "payouts are on hold");
@@ -43,7 +44,7 @@ export async function openHold(deps: HoldDeps): Promise<OpenedHold> {
         recurring: [CHECK_TASK],
         metrics: [HOLD_METRICS],
         notices: async (session) =>
-          (await listOpenHolds(session)).length > 0
+          (await listOpenHolds(session)).length > 0 || (await isSaidHeld())
             ? ["Payouts are on hold; see sliproad payouts status."]
             : [],
       };

@@ -139,8 +139,8 @@ async function prepare(client: pg.ClientBase, must_write: boolean): Promise<void
 }
 
 /**
- * A statement that takes too long is given up by closing its connection. The server would go on with
- * it, and keep its locks, until it has an answer to send.
+ * A statement that takes too long is given up by closing its connection. The server would go on
+ * with it, and keep its locks, until it has an answer to send.
  */
 const END_WITH_CLIENT = "set client_connection_check_interval = '1s'";
 

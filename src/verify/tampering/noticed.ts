@@ -71,10 +71,13 @@ export const NOTICED: Readonly<Record<string, readonly string[]>> = {
   proven_rails: ["currency", "rail", "bank_account", PLANTED],
   quotes: ["token_amount", "token_fees", "offramp_count"],
   refunds: ["address"],
+  removed_offramps: ["account_id", "id", DELETED],
+  screening_matches: ["account_id", "user_id", "record_id", "status", DELETED],
   seal_blocks: [
     ...["account_id", "log", "number", "entry_ids", "digests", "previous_hash"],
     ...["hash", "signature", "sealed_at", DELETED, PLANTED],
   ],
+  seal_pending: ["account_id", "log", "entry_id", "digest", "mac", DELETED, PLANTED],
   subject_keys: ["account_id", "subject_id", "wrapped", DELETED],
   travel_records: ["id", "content", PLANTED],
   users: ["identity", "kyc_comment"],

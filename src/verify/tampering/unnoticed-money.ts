@@ -187,4 +187,28 @@ export const UNNOTICED_MONEY: Coverage = {
         "What it allowed is in the audit log.",
     },
   ],
+  removed_offramps: [
+    {
+      changes: ["user_id", "quote_id", "sequence", "removed_at", PLANTED],
+      reason:
+        "Says only that events may name an offramp that is not there any more; the quote no " +
+        "longer counts it. A higher number would hide the events of a deleted one, whose quote " +
+        "has other totals then.",
+    },
+  ],
+  screening_matches: [
+    {
+      changes: [
+        ...["id", "record_kind", "list", "entry_id", "entry_digest", "person_digest", "verdict"],
+        ...["score", "decided_by", "decided_at", "created_at", "updated_at", PLANTED],
+      ],
+      reason:
+        "What a reviewer sees of a match. Whether there is one decides, and its state: that is " +
+        "compared with the user and the audit log.",
+    },
+    { changes: ["details"], reason: ENCRYPTED },
+  ],
+  seal_pending: [
+    { changes: ["noted_at"], reason: "Since when an entry waits: it is sealed all the same." },
+  ],
 };

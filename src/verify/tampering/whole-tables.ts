@@ -74,8 +74,7 @@ const REASONS: readonly (readonly [reason: string, ...tables: string[]])[] = [
     "No row of it is in the test's records, so its columns are not tried one by one. `verify` " +
       "compares it with events, ledger lines or the audit log, and other tests change it.",
     ...["invoice_changes", "invoice_payment_steps", "invoice_payments", "ledger_day_sums"],
-    ...["ledger_owed_sums", "ledger_sum_marks", "removed_offramps", "screening_matches"],
-    ...["seal_pending", "seal_rejected", "set_aside_transfers"],
+    ...["ledger_owed_sums", "ledger_sum_marks", "seal_rejected", "set_aside_transfers"],
   ],
   [
     "No row of it is in the test's records, so it is not tried. A consent that somebody plants " +

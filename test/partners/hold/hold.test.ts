@@ -138,6 +138,7 @@ describe("a restored database", { timeout: 60_000 }, () => {
     createLeavingGate({
       ...server.core,
       file: openRestoreFile(file_path, server.account_id),
+      isSaidHeld: async () => false,
     });
   const releaseNow = () => releaseAll(server.core, { reason: "a test", anyway: false });
   const kinds = () => query("select kind from payout_holds where released_at is null");

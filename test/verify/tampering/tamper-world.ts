@@ -16,7 +16,7 @@ import { createRecords } from "../../harness/records.ts";
 import type { TestServer } from "../../harness/server.ts";
 import { addUser, expectFine, openLink, PageVisitor } from "../../kyc/kyc-fixture.ts";
 import { createPayoutsInEveryState } from "../../offramps/every-state.ts";
-import { good, settle } from "../../offramps/story.ts";
+import { good, openStory, settle } from "../../offramps/story.ts";
 import { act, openOnramp, receive } from "../../onramps/story.ts";
 
 /**
@@ -31,12 +31,26 @@ export async function createTamperWorld(server: TestServer): Promise<void> {
   await createRecords(server, server.key);
   await createControls(server);
   await settle(server);
+  await removeOfframp(server);
   // What the harness writes by itself: no service wrote it.
-  await server.db.database.query("delete from screening_matches");
   await server.db.database.query("delete from bank_answers where bank_reference like 'harness-%'");
   await server.app.worker.stop();
   const { config, database, clock } = server.core;
   await sealAll(database, signingKey(signingSeed(config)), clock.now());
+  await database.transaction(async (tx) => {
+    const act = { account_id: server.account_id, actor: "command line", reason: "a test" } as const;
+    // Not sealed yet.
+    recordAudit(tx, { ...act, action: "account.update", record: "account:none" }, clock.now());
+  });
+}
+
+async function removeOfframp(server: TestServer): Promise<void> {
+  const { user_id, quote_id, offramp_ids } = await openStory(server, [
+    { amount: 9 },
+    { amount: 8 },
+  ]);
+  const path = `/users/${user_id}/quotes/${quote_id}/offramps/${offramp_ids[1]}`;
+  good(await server.call("DELETE", path));
 }
 
 /** One that nobody has voted on, one with a vote, one that was rejected; limits and a freeze. */
