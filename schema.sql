@@ -920,6 +920,7 @@ create table invoice_transfers (
   log_index integer not null,
   account_id uuid not null,
   invoice_id uuid not null,
+  is_proven boolean not null default true,
   constraint invoice_transfers_pkey PRIMARY KEY (chain, tx_id, log_index)
 );
 

@@ -2,8 +2,10 @@ import { generateKeyPairSync, randomBytes } from "node:crypto";
 import { keccak_256 } from "@noble/hashes/sha3.js";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
+import { CHAINS } from "../../src/catalogue/chains.ts";
 import { fromBase58, toBase58, toBase58Check } from "../../src/partners/chain/base58.ts";
 import { checkAddress } from "../../src/partners/chain/check-address.ts";
+import { sandboxSender } from "../../src/partners/chain/sandbox.ts";
 
 /** From the text of EIP-55. */
 const EIP_55 = [
@@ -137,4 +139,12 @@ it.each([
   ["solana", "1".repeat(32)],
 ] as const)("nobody's address on %s is refused", (chain, text) => {
   expect(checkAddress(chain, text)).toHaveProperty("reason");
+});
+
+describe("the sender of a sandbox transfer that names none", () => {
+  it.each(CHAINS)("has a wallet's address on %s, so that refunds can go there", (chain) => {
+    for (let number = 0; number < 20; number += 1) {
+      expect(checkAddress(chain, sandboxSender(chain, String(number)))).toHaveProperty("value");
+    }
+  });
 });

@@ -146,8 +146,9 @@ async function settleFinal(
     ];
   }
   for (const tracked of candidates) {
-    const is_payment = invoice.status === "paid" || isProven(invoice.id, history, tracked);
-    if (!is_payment || !(await insertUsedTransfer(tx, invoice, tracked))) continue;
+    const is_proven = isProven(invoice.id, history, tracked);
+    if (!is_proven && invoice.status !== "paid") continue;
+    if (!(await insertUsedTransfer(tx, invoice, tracked, is_proven))) continue;
     // Others may have claimed it without a proof: they are checked again, and dropped.
     const rivals = (await listClaims(tx, claim.chain, claim.tx_id)).map(toInvoiceKey);
     const others = rivals.filter(({ id }) => id !== invoice.id);

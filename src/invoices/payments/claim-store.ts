@@ -43,16 +43,25 @@ export function listClaims(session: Session, chain: Chain, tx_id: string): Promi
   );
 }
 
-/** Uses a transfer for this invoice; false when it already paid one in this installation. */
+/**
+ * Uses a transfer for this invoice; false when it already paid one in this installation. Its
+ * sender's signature counts more than what another account's seller says of a transfer.
+ */
 export async function insertUsedTransfer(
   session: Session,
   invoice: InvoiceKey,
   { chain, tx_id, log_index }: TrackedTransaction,
+  is_proven: boolean,
 ): Promise<boolean> {
   const rows = await session.query(
-    `insert into invoice_transfers (chain, tx_id, log_index, account_id, invoice_id)
-     values ($1, $2, $3, $4, $5) on conflict do nothing returning log_index`,
-    [chain, tx_id, log_index, invoice.account_id, invoice.id],
+    `insert into invoice_transfers (chain, tx_id, log_index, account_id, invoice_id, is_proven)
+     values ($1, $2, $3, $4, $5, $6)
+     on conflict (chain, tx_id, log_index) do update
+       set account_id = excluded.account_id, invoice_id = excluded.invoice_id, is_proven = true
+       where excluded.is_proven and not invoice_transfers.is_proven
+         and invoice_transfers.account_id <> excluded.account_id
+     returning log_index`,
+    [chain, tx_id, log_index, invoice.account_id, invoice.id, is_proven],
   );
   return rows.length > 0;
 }

@@ -1,3 +1,4 @@
+import { ed25519 } from "@noble/curves/ed25519.js";
 import { CHAINS, type Chain } from "../../catalogue/chains.ts";
 import { newId } from "../../platform/ids.ts";
 import { digestRecipient, type SandboxDeps } from "../sandbox-digests.ts";
@@ -81,9 +82,10 @@ export function sandboxSender(chain: Chain, address: string): string {
   return writeAddress(chain, sha256("sandbox sender", chain, address));
 }
 
-// No keys exist for these: they only have the form of addresses.
+// Nobody is meant to sign with these: they only have the form of addresses. On solana that is a
+// public key, which about half of all hashes are not.
 function writeAddress(chain: Chain, hash: Buffer): string {
-  if (chain === "solana") return toBase58(hash);
+  if (chain === "solana") return toBase58(Buffer.from(ed25519.getPublicKey(hash)));
   if (chain === "tron")
     return toBase58Check(Buffer.concat([Buffer.of(0x41), hash.subarray(0, 20)]));
   return `0x${hash.subarray(0, 20).toString("hex")}`;

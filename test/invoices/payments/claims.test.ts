@@ -356,6 +356,26 @@ describe("a transfer that two invoices name", () => {
     });
   });
 
+  it("is not taken from its sender by a seller of another account who confirms it", async () => {
+    const { id } = await send();
+    const other_seller = await addBilledAccount(server, "Other seller");
+    const other_buyer = await addBilledAccount(server, "Other buyer");
+    const false_invoice = await sendInvoice(server, other_seller, other_buyer, PAYABLE_ON_CHAIN);
+    const { tx_id } = await transfer();
+    good(await claim(false_invoice.id, { txHash: tx_id }, other_buyer.key));
+    good(await change(server, false_invoice.id, "declareReceivedPayment", other_seller.key));
+    await settle(server);
+    good(await claim(id, { txHash: tx_id, signature: signed(id) }));
+    await settle(server);
+    expect((await show(server, id, seller.key)).status).toBe("paid");
+    // Its sender has used it now: nobody takes it once more.
+    const third = await sendInvoice(server, other_seller, other_buyer, PAYABLE_ON_CHAIN);
+    const again = { txHash: tx_id, signature: signed(third.id) };
+    good(await claim(third.id, again, other_buyer.key));
+    await settle(server);
+    expect((await show(server, third.id, other_seller.key)).status).toBe("open");
+  });
+
   it("pays one of two whose sellers confirm at once", async () => {
     const invoices = await rivals();
     const { tx_id } = await transfer();
