@@ -80,6 +80,11 @@ type SumRow = Omit<TokenSum, "tokens"> & { tokens: string };
 /** No offramp is older than this when its quote is executed. */
 const QUOTE_LIFE_MAX_MS = DAY_MS;
 
+/*
+ * Each of many rows finds one of another table. Where a table has no statistics yet, the planner
+ * could compare all with all: `offset 0` makes a look-up of it, `|| ''` leaves only the primary key.
+ */
+
 // Reads the tables of later modules, so that all of it is summed under one lock. In all statements
 // $1 is the account, $2 the time, $4 the first id of quotes and offramps; $3 is the bank account or
 // the first id of refunds and onramps, and $5 the user.
@@ -97,7 +102,7 @@ const cameBack = (returned: string) =>
  */
 const LAST_RETURN = `left join lateral (select p.returned_amount from payouts p
     where o.status = 'failed' and p.account_id = o.account_id and p.offramp_id = o.id
-      and p.status = 'returned'
+      and p.status || '' = 'returned'
     order by p.attempt desc limit 1) r on true`;
 const FREED_TOKENS = cameBack("coalesce(r.returned_amount, o.destination_amount)");
 const IS_ALL_FREED = "coalesce(r.returned_amount, o.destination_amount) >= o.destination_amount";
@@ -127,8 +132,9 @@ const PAYEE_USES = `select ${PAYEE_USE}, ${SENT_TOKENS} as tokens, q.executed_at
     select ${PAYEE_USE}, ${SENT_TOKENS} - ${cameBack("p.returned_amount")} as tokens,
       case when p.attempt = 1 then q.executed_at else p.created_at end as at
     from payment_details d
-    join payouts p on p.payment_detail_id = d.id and p.account_id = d.account_id
-      and p.status = 'returned'
+    cross join lateral (select * from payouts
+      where payment_detail_id = d.id and account_id = d.account_id
+        and status = 'returned' offset 0) as p
     join offramps o on o.account_id = p.account_id and o.id = p.offramp_id
       and p.returned_amount < o.destination_amount
     join quotes q on q.account_id = o.account_id and q.id = o.quote_id
@@ -159,9 +165,11 @@ function sumStatement(ofUser: OfUser, at: Bucket): string {
       select q.price_version_id, q.deposit_token, ${at("q.executed_at")}, true,
         -sum(${FREED_TOKENS}), -count(*) filter (where ${IS_ALL_FREED})
       from offramps o
-      join quotes q on q.account_id = o.account_id and q.id = o.quote_id and q.executed_at > $2
+      cross join lateral (select * from quotes
+        where account_id = o.account_id and id = o.quote_id offset 0) as q
       ${LAST_RETURN}
-      where o.account_id = $1 and o.status = 'failed' and o.id >= $4 ${ofUser("o.user_id")}
+      where o.account_id = $1 and o.status = 'failed' and o.id >= $4 and q.executed_at > $2
+        ${ofUser("o.user_id")}
       group by 1, 2, 3
       union all
       select null::uuid, token, ${at("created_at")}, false, sum(amount), count(*) from refunds

@@ -192,13 +192,6 @@ export function listViews(
   when(filter.created_from, (at) => `creation_date >= ${at}`);
   when(filter.created_to, (at) => `creation_date <= ${at}`);
   when(filter.updated_since, (at) => `updated_at >= ${at}`);
-  for (const word of filter.words) {
-    when(
-      word,
-      (at) => `id in (select invoice_id from invoice_words
-       where account_id = $1 and word = ${at})`,
-    );
-  }
   const states: string[] = [];
   if (filter.statuses.length > 0) states.push(`status = any($${values.push(filter.statuses)})`);
   if (filter.overdue_at) {
@@ -206,10 +199,29 @@ export function listViews(
     states.push(`(status in ('open', 'accepted') and due_at < ${at})`);
   }
   if (states.length > 0) conditions.push(`and (${states.join(" or ")})`);
+  const places = filter.words.map((word) => `$${values.push(word)}`);
   return session.query<InvoiceView>(
-    `select * from invoice_views
+    `select invoice_views.* from ${viewsWith(places)}
      where account_id = $1 and id < $2 ${conditions.join(" ")}
-     order by id desc limit $3 offset $4`,
+     order by ${filter.words.length > 0 ? "found.invoice_id" : "id"} desc limit $3 offset $4`,
     values,
   );
+}
+
+/**
+ * The views with all of these words. Invoices of the first are read in the order of the list, and
+ * looked up among those of the others: the planner, which does not know how many have a word, could
+ * compare all with all.
+ */
+function viewsWith([first, ...others]: readonly string[]): string {
+  if (first === undefined) return "invoice_views";
+  const hasOther = (word: string) => `and exists (select from invoice_words other
+    where other.account_id = $1 and other.word = ${word}
+      and other.invoice_id = invoice_words.invoice_id offset 0)`;
+  return `(select invoice_id from invoice_words
+      where account_id = $1 and word = ${first} and invoice_id < $2
+        ${others.map(hasOther).join(" ")}
+      order by invoice_id desc) as found
+    cross join lateral (select * from invoice_views
+      where account_id = $1 and id = found.invoice_id offset 0) as invoice_views`;
 }

@@ -33,7 +33,8 @@ export function listPayees(
 
 /**
  * What payouts of other quotes have reached of the payees of these payment details: the details
- * themselves first, then the newest with the same number, which may be at another bank.
+ * themselves first, then the newest with the same number, which may be at another bank. `offset 0`
+ * makes a look-up of it: each could be compared with all payouts of the account.
  */
 export function listPaidDetails(
   session: Session,
@@ -48,7 +49,7 @@ export function listPaidDetails(
        where d.account_id = $1 and coalesce(d.payee_index, uuid_send(d.id)) =
            coalesce(named.payee_index, uuid_send(named.id))
          and exists (select from offramps where account_id = $1 and payment_detail_id = d.id
-           and ${isPaidBefore})
+           and ${isPaidBefore} offset 0)
        order by d.id = named.id desc, d.id desc limit ${PAID_DETAILS_MAX}) as paid
      cross join lateral (select rails from offramps where account_id = $1
          and payment_detail_id = paid.id and ${isPaidBefore}
