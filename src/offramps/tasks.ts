@@ -2,6 +2,7 @@ import type { ChainPort } from "../partners/chain/port.ts";
 import { partnerTask } from "../partners/partner-task.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Transaction } from "../platform/db/database.ts";
+import { oneByOne } from "../platform/tasks/one-by-one.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { SlowWork } from "../platform/tasks/slow-work.ts";
 import { splitByBytes } from "../platform/tasks/split-by-bytes.ts";
@@ -155,9 +156,9 @@ function quoteTask({ database }: OfframpTaskDeps, kind: string, work: QuoteWork)
   return {
     kind,
     set_max: 20,
-    handle: async (set) => {
-      for (const task of set.tasks) {
-        await database.transaction(async (tx) => {
+    handle: (set) =>
+      oneByOne(database, set, (task) =>
+        database.transaction(async (tx) => {
           const tasks = await set.lock(tx, [task]);
           if (tasks.length === 0) return;
           const key = { account_id: task.account_id, id: task.record_id };
@@ -165,9 +166,8 @@ function quoteTask({ database }: OfframpTaskDeps, kind: string, work: QuoteWork)
           const again_at = quote ? await work(tx, quote, set.now, task.attempts) : null;
           if (again_at) set.postpone(tx, tasks, again_at);
           else set.finish(tx, tasks);
-        });
-      }
-    },
+        }),
+      ),
   };
 }
 

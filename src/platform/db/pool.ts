@@ -124,6 +124,12 @@ export function openPool(options: PoolOptions): ConnectionPool {
 }
 
 /**
+ * The server ends what a connection still does this long after it was closed: a statement that was
+ * given up would otherwise go on, and keep its locks, for as long as it takes.
+ */
+const CHECK_CLIENT_EVERY_MS = 2_000;
+
+/**
  * Every statement of ours has an index, and many tables fill and empty within minutes. With
  * outdated statistics the planner believes that such a table is small and would read all of it for
  * a few hundred keys. The worst case is the check of a foreign key, which a connection plans once:
@@ -131,7 +137,9 @@ export function openPool(options: PoolOptions): ConnectionPool {
  * burst (measured: 1.9 s for a thousand events). This is the only place that sets it.
  */
 async function prepare(client: pg.ClientBase, must_write: boolean): Promise<void> {
-  await client.query("set enable_seqscan = off");
+  await client.query(
+    `set enable_seqscan = off; set client_connection_check_interval = ${CHECK_CLIENT_EVERY_MS}`,
+  );
   if (!must_write) return;
   const { rows } = await client.query("select pg_is_in_recovery() as is_standby");
   if (rows[0].is_standby) throw new Error("this server is a standby");
