@@ -60,7 +60,10 @@ export function claimUnfunded(
 const UNFUNDED = `o.account_id = $1 and o.quote_id = $2 and o.funded_at is null
   and o.status <> 'failed' and ($3::text is null or o.status_message is distinct from $3)`;
 
-/** The same without a lock: what has to be locked before them is not locked yet. */
+/**
+ * The same without a lock: what has to be locked before them is not locked yet. `offset 0` keeps
+ * the planner from making a join of it, which the lock does above.
+ */
 export function listUnfunded(
   session: Session,
   { account_id, id }: RecordKey,
@@ -71,7 +74,7 @@ export function listUnfunded(
        octet_length(o.details) as bytes
      from (${next(UNFUNDED)}) as next
      cross join lateral (
-       select o.* from offramps o where o.account_id = $1 and o.id = next.id
+       select o.* from offramps o where o.account_id = $1 and o.id = next.id offset 0
      ) as o order by o.id`,
     [account_id, id, null, limit, SET_BYTES_MAX],
   );

@@ -45,7 +45,11 @@ export function listOfframps(
   return listRows(session, "offramps", { account_id, ...filter }, page);
 }
 
-/** Offramps of a quote in the order in which they were added, up to the bytes of a page. */
+/**
+ * Offramps of a quote in the order in which they were added, up to the bytes of a page. Each is
+ * looked up by its key: in a join, a plan made while the table was small reads all offramps of the
+ * account, and the quote anew for each of them.
+ */
 export function listQuoteOfframps(
   session: Session,
   account_id: string,
@@ -54,10 +58,12 @@ export function listQuoteOfframps(
   after_id = FIRST_ID,
 ): Promise<OfframpRow[]> {
   return session.query<OfframpRow>(
-    `select offramps.* from offramps join (
-       select account_id, id, sum(octet_length(details)) over (order by id) as bytes
+    `select found.* from (
+       select id, sum(octet_length(details)) over (order by id) as bytes
        from offramps where account_id = $1 and quote_id = $2 and id > $5 order by id limit $3
-     ) as listed using (account_id, id) where account_id = $1 and bytes <= $4 order by id`,
+     ) as listed cross join lateral (
+       select * from offramps where account_id = $1 and id = listed.id offset 0
+     ) as found where bytes <= $4 order by listed.id`,
     [account_id, quote_id, limit, PAGE_BYTES_MAX, after_id],
   );
 }

@@ -2,12 +2,12 @@ import type { Database } from "../db/database.ts";
 import type { TaskSet } from "./task-set.ts";
 import type { Task } from "./tasks.ts";
 
-const FOR_MS = 1_000;
+const FOR_MS = 500;
 
 /**
- * Works a set off one task after the other. After a second the rest is left to the next claim: both
- * sets of a kind may be full of long tasks of one account, and those of others wait for the end of
- * one.
+ * Works a set off one task after the other. After half a second the rest is left to the next claim:
+ * both sets of a kind may be full of long tasks of one account, and those of others wait for the
+ * end of one.
  */
 export async function oneByOne(
   database: Database,
