@@ -49,8 +49,10 @@ const SELECT = `select t.*, coalesce(o.tx_id, r.tx_id) as tx_id,
       when o.delivery = 'refused' or o.status = 'failed' or r.status = 'failed' then 'failed'
       else 'sending' end as transfer_status
   from travel_records t
-  left join onramps o on t.kind = 'onramp' and o.account_id = t.account_id and o.id = t.record_id
-  left join refunds r on t.kind = 'refund' and r.account_id = t.account_id and r.id = t.record_id`;
+  left join lateral (select * from onramps
+    where account_id = t.account_id and id = t.record_id offset 0) as o on t.kind = 'onramp'
+  left join lateral (select * from refunds
+    where account_id = t.account_id and id = t.record_id offset 0) as r on t.kind = 'refund'`;
 
 export function listTravelRecords(
   session: Session,
