@@ -82,7 +82,8 @@ const QUOTE_LIFE_MAX_MS = DAY_MS;
 
 /*
  * Each of many rows finds one of another table. Where a table has no statistics yet, the planner
- * could compare all with all: `offset 0` makes a look-up of it, `|| ''` leaves only the primary key.
+ * could compare all with all: `offset 0` makes a look-up of it, `|| ''` leaves only the primary
+ * key.
  */
 
 // Reads the tables of later modules, so that all of it is summed under one lock. In all statements
