@@ -77,5 +77,7 @@ export function addReplayRoutes(addRoute: AddRoute, deps: ModuleCore): void {
 /** Each may send all events again: thousands of them would keep the worker busy for weeks. */
 const WAITING_MAX = 100;
 const RETRY_AFTER_SECONDS = 60;
-const TOO_MANY = `The account has ${WAITING_MAX} replays that wait; request another one when they have ended.`;
+const TOO_MANY =
+  `The account has ${WAITING_MAX} replays that wait; ` +
+  "request another one when they have ended.";
 const FROM_MESSAGE = "Send a time before `to` (default: now).";
