@@ -1,6 +1,6 @@
+import { randomUUID } from "node:crypto";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
-import { newId } from "../platform/ids.ts";
 import { recordAudit } from "./audit.ts";
 import { findMember } from "./audited/find-member.ts";
 import { queueMail } from "./mail/queue-mail.ts";
@@ -44,7 +44,8 @@ export async function createMember(
   const email_index = hashEmail(index_key, input.email);
   await lockPerson(tx, email_index);
   const known = await checkNewMember(tx, index_key, input);
-  const person_id = known?.id ?? newId(now);
+  // Without a time: who invites a person sees it, and must not see since when they are known here.
+  const person_id = known?.id ?? randomUUID();
   if (!known) {
     insertPerson(tx, {
       id: person_id,

@@ -12,7 +12,7 @@ import { resendProblem } from "./audience.ts";
 import { REPLAY_TASK } from "./model.ts";
 import { renderReplay } from "./render.ts";
 import { ReplayAnswer, ReplayBody } from "./schemas.ts";
-import { insertReplay } from "./store.ts";
+import { countWaitingReplays, insertReplay } from "./store.ts";
 
 /** Sends the events of a period to an application again. */
 export function addReplayRoutes(addRoute: AddRoute, deps: ModuleCore): void {
@@ -52,6 +52,10 @@ export function addReplayRoutes(addRoute: AddRoute, deps: ModuleCore): void {
       const refused = resendProblem(endpoint);
       if (refused) found.add([refused]);
       found.throwIfAny();
+      const waiting = await countWaitingReplays(database, account_id, WAITING_MAX);
+      if (waiting === WAITING_MAX) {
+        throw new Refusal("too_many_requests", TOO_MANY, RETRY_AFTER_SECONDS);
+      }
       const app_id = endpoint.id;
       const only_failed = body.only_failed ?? false;
       const range = { since, until, only_failed, deliveries: null, created_at: now };
@@ -70,4 +74,10 @@ export function addReplayRoutes(addRoute: AddRoute, deps: ModuleCore): void {
   });
 }
 
+/** Each may send all events again: thousands of them would keep the worker busy for weeks. */
+const WAITING_MAX = 100;
+const RETRY_AFTER_SECONDS = 60;
+const TOO_MANY =
+  `The account has ${WAITING_MAX} replays that wait; ` +
+  "request another one when they have ended.";
 const FROM_MESSAGE = "Send a time before `to` (default: now).";

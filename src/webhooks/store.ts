@@ -1,5 +1,6 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { insertRows } from "../platform/db/rows.ts";
+import { REPLAY_TASK } from "./model.ts";
 
 /** The number of people erased so far, in all accounts. */
 export async function findErasures(session: Session): Promise<bigint> {
@@ -26,6 +27,19 @@ export function insertReplay(tx: Transaction, replay: Replay): void {
      only_failed boolean, created_at timestamptz`,
     [replay],
   );
+}
+
+/** How many replays of the account wait; stops counting at `max`. */
+export async function countWaitingReplays(
+  session: Session,
+  account_id: string,
+  max: number,
+): Promise<number> {
+  const rows = await session.query(
+    "select 1 from tasks where kind = $2 and account_id = $1 and attempts = 0 limit $3",
+    [account_id, REPLAY_TASK, max],
+  );
+  return rows.length;
 }
 
 export async function findReplay(

@@ -51,6 +51,12 @@ test("a person can be a member of several accounts and keeps the first password"
   ]);
 });
 
+test("the id of a person tells an inviting account nothing about when they were created", async () => {
+  const { person_id } = await create({ email: "new@example.test" });
+  // Of random bits; ids of version 7 begin with a time.
+  expect(person_id[14]).toBe("4");
+});
+
 test("422 when the person is already a member", async () => {
   await expect(create({ role: "developer" })).rejects.toMatchObject({
     code: "record_not_unique",

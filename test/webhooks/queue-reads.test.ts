@@ -4,7 +4,11 @@ import type { Transaction } from "../../src/platform/db/database.ts";
 import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
 import { type DeliveryOutcome, updateOutcomes } from "../../src/webhooks/delivery/outcome-store.ts";
 import { planByKey, planInOrder } from "../../src/webhooks/delivery/planner-store.ts";
-import { listDueDeliveries, listDueOfRecords } from "../../src/webhooks/delivery/store.ts";
+import {
+  listDueDeliveries,
+  listDueOfRecords,
+  listNextDue,
+} from "../../src/webhooks/delivery/store.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { addApp } from "./webhook-fixture.ts";
 
@@ -125,6 +129,32 @@ it.each(Object.entries(STATISTICS))(
       expect(page).toHaveLength(RECORDS);
     });
     expect(read).toBeLessThanOrEqual(3 * RECORDS);
+  },
+);
+
+it.each(Object.entries(STATISTICS))(
+  "while the circuit is open, what waits for a failed event is not read, with statistics %s",
+  async (_title, withStatistics) => {
+    const { database, clock } = server.core;
+    await withStatistics(() => fillRecord(app, randomUUID(), 0));
+    const later = new Date(clock.now().getTime() + DAY_MS);
+    await database.query("update webhook_queue set due_at = $1 where sequence = 1", [later]);
+    const until = new Date(clock.now().getTime() + HOUR_MS);
+    const setCircuit = (time: Date | null) =>
+      database.query("update apps set circuit_until = $2 where id = $1", [app.app_id, time]);
+    const keys = [{ account_id: app.account_id, id: app.app_id }];
+    const find = () => {
+      let due: Map<string, Date> | undefined;
+      return countRead(async (tx) => {
+        due = await listNextDue(tx, keys, clock.now());
+      }).then((read) => ({ read, due: due!.get(app.app_id)! }));
+    };
+    expect((await find()).due).toEqual(later);
+    await setCircuit(until);
+    const found = await find();
+    await setCircuit(null);
+    expect(found.read).toBeLessThanOrEqual(10);
+    expect(found.due.getTime()).toBeLessThan(until.getTime());
   },
 );
 

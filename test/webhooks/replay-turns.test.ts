@@ -1,6 +1,8 @@
 import { expect, it } from "vitest";
 import { DELIVER_TASK } from "../../src/apps/model.ts";
+import { DAY_MS } from "../../src/platform/durations.ts";
 import { wakenId } from "../../src/platform/tasks/tasks.ts";
+import { REPLAY_TASK } from "../../src/webhooks/model.ts";
 import { startTestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { addApp } from "./webhook-fixture.ts";
@@ -39,6 +41,36 @@ it("long replays of one account delay no replay of another", async () => {
       expect((await replay(quick.id, other.key)).status).toBe(200);
       await waitFor(isDone);
     });
+  } finally {
+    await server.close();
+  }
+});
+
+it("an account has at most 100 replays that wait", async () => {
+  const server = await startTestServer();
+  try {
+    const { account_id, core } = server;
+    const other = await server.addAccount("Other");
+    await core.database.query("update accounts set webhooks_enabled_at = created_at");
+    const webhook_url = "http://127.0.0.1:1/hook";
+    const own = await addApp(server, { webhook_url });
+    const others = await addApp(server, { webhook_url }, other.key);
+    const replay = (id: string, key: string) =>
+      server.call("POST", `/apps/${id}/replay`, { from: "2026-01-01T00:00:00Z" }, { key });
+    // Due later: none is worked on meanwhile.
+    await core.database.query(
+      `insert into tasks (account_id, id, kind, record_id, due_at, created_at)
+       select $1, gen_random_uuid(), $2, gen_random_uuid(), $3, $3 from generate_series(1, 100)`,
+      [account_id, REPLAY_TASK, new Date(core.clock.now().getTime() + DAY_MS)],
+    );
+    const refused = await replay(own.id, server.key);
+    expect(refused).toMatchObject({ status: 429, body: { error_code: "too_many_requests" } });
+    expect((await replay(others.id, other.key)).status).toBe(200);
+    await core.database.query("delete from tasks where account_id = $1 and kind = $2", [
+      account_id,
+      REPLAY_TASK,
+    ]);
+    expect((await replay(own.id, server.key)).status).toBe(200);
   } finally {
     await server.close();
   }

@@ -112,9 +112,9 @@ function endTurns(
       ),
     );
     const apps = turns.map(({ task }) => ({ account_id: task.account_id, id: task.record_id }));
-    const [due, found] = await Promise.all([listNextDue(tx, apps), listEndpoints(tx, apps)]);
-    const endpoints = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
     const now = clock.now();
+    const [due, found] = await Promise.all([listNextDue(tx, apps, now), listEndpoints(tx, apps)]);
+    const endpoints = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
     const finished: Task[] = [];
     const postponed = new Map<Task, Date>();
     const ended = turns.map((turn) => {
@@ -130,8 +130,9 @@ function endTurns(
         return true;
       }
       // One resumed after this turn decided to disable it starts again.
-      if (due_at <= now && turn.phase === "drained") return false;
-      postponed.set(task, latest(due_at, endpoint.circuit_until, now));
+      const at = latest(due_at, endpoint.circuit_until, now);
+      if (at <= now && turn.phase === "drained") return false;
+      postponed.set(task, at);
       return true;
     });
     set.finish(tx, finished);

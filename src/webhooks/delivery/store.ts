@@ -265,10 +265,15 @@ export async function listMoreDue(
   return new Set(rows.map((row) => row.app_id));
 }
 
-/** When each application's next delivery is due; absent if none is pending. */
+/**
+ * When each application's next delivery is due; absent if none is pending. While the circuit is
+ * open, when the first is due, whether it waits for another or not: to find one that does not, all
+ * that wait for those that failed may have to be passed, at each event of the application.
+ */
 export async function listNextDue(
   session: Session,
   apps: readonly { account_id: string; id: string }[],
+  now: Date,
 ): Promise<Map<string, Date>> {
   const set = setOf(session, "q", "account_id uuid, id uuid", apps);
   const rows = await session.query<{ app_id: string; due_at: Date }>(
@@ -277,10 +282,11 @@ export async function listNextDue(
      join apps a on a.account_id = q.account_id and a.id = q.id
      cross join lateral (
        select w.due_at from webhook_queue w
-       where w.account_id = q.account_id and w.app_id = q.id and ${eligible(session)}
+       where w.account_id = q.account_id and w.app_id = q.id
+         and (a.circuit_until > $3 or ${eligible(session)})
        order by w.due_at, w.delivery_id limit 1
      ) as next`,
-    set.values,
+    [...set.values, now],
   );
   return new Map(rows.map((row) => [row.app_id, row.due_at]));
 }
