@@ -3,6 +3,7 @@ import { newId } from "../../src/platform/ids.ts";
 import { createRecords } from "../harness/records.ts";
 import { listRoutes } from "../harness/routes.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import { addApp, emit, idle } from "../webhooks/webhook-fixture.ts";
 import { type BrowserMember, signInMember } from "./dashboard-server.ts";
 
@@ -31,7 +32,10 @@ beforeAll(async () => {
   const read = async (path: string) => (await owner.call("GET", `/dashboard/api/${path}`)).json();
   const { deliveries } = await read(`apps/${app_id}/deliveries`);
   const records = await createRecords(server, server.key);
-  const { requests } = await read("requests");
+  const requests = await waitFor(async () => {
+    const { requests: logged } = await read("requests");
+    return logged.length > 0 && logged;
+  });
   ids = {
     ...{ ...records, app_id, account_id, payout_id: records.offramp_id },
     ...{ delivery_id: deliveries[0].id, request_id: requests[0].id },

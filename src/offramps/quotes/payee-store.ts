@@ -14,6 +14,7 @@ type PayeeFacts = {
 type PaidDetail = { id: string; rails: Rail };
 
 /** Payment details with one number, and their payouts, that are read for what was paid before. */
+const DETAILS_LOOKED_AT = 200;
 const PAID_DETAILS_MAX = 20;
 const PAID_OFFRAMPS_MAX = 100;
 
@@ -33,8 +34,9 @@ export function listPayees(
 
 /**
  * What payouts of other quotes have reached of the payees of these payment details: the details
- * themselves first, then the newest with the same number, which may be at another bank. `offset 0`
- * makes a look-up of it: each could be compared with all payouts of the account.
+ * themselves, and the newest with the same number, which may be at another bank. Each payee is
+ * looked at once, and only its newest details: thousands may have one number. `offset 0` makes a
+ * look-up of each.
  */
 export function listPaidDetails(
   session: Session,
@@ -43,18 +45,25 @@ export function listPaidDetails(
   payment_detail_ids: readonly string[],
 ): Promise<PaidDetail[]> {
   const isPaidBefore = "quote_id <> $2 and status = 'fiat_sent'";
+  const payee = "coalesce(payee_index, uuid_send(id))";
   return session.query<PaidDetail>(
-    `select distinct paid.id, reached.rails from payment_details named
-     cross join lateral (select d.id from payment_details d
-       where d.account_id = $1 and coalesce(d.payee_index, uuid_send(d.id)) =
-           coalesce(named.payee_index, uuid_send(named.id))
-         and exists (select from offramps where account_id = $1 and payment_detail_id = d.id
-           and ${isPaidBefore} offset 0)
-       order by d.id = named.id desc, d.id desc limit ${PAID_DETAILS_MAX}) as paid
+    `select distinct paid.id, reached.rails from (
+       select unnest($3::uuid[]) as id
+       union
+       select known.id from (
+         select distinct ${payee} as number from payment_details
+         where account_id = $1 and id = any($3::uuid[])) as payees
+       cross join lateral (
+         select newest.id from (select id from payment_details
+           where account_id = $1 and ${payee} = payees.number
+           order by id desc limit ${DETAILS_LOOKED_AT}) as newest
+         where exists (select from offramps where account_id = $1
+           and payment_detail_id = newest.id and ${isPaidBefore} offset 0)
+         order by newest.id desc limit ${PAID_DETAILS_MAX}) as known
+     ) as paid
      cross join lateral (select rails from offramps where account_id = $1
          and payment_detail_id = paid.id and ${isPaidBefore}
-       order by id desc limit ${PAID_OFFRAMPS_MAX}) as reached
-     where named.account_id = $1 and named.id = any($3::uuid[])`,
+       order by id desc limit ${PAID_OFFRAMPS_MAX}) as reached`,
     [account_id, quote_id, payment_detail_ids],
   );
 }
