@@ -33,8 +33,9 @@ export function listPayees(
 
 /**
  * What payouts of other quotes have reached of the payees of these payment details: the details
- * themselves first, then the newest with the same number, which may be at another bank. `offset 0`
- * makes a look-up of it: each could be compared with all payouts of the account.
+ * themselves, and the newest with the same number, which may be at another bank. Each number is
+ * searched once: thousands of payment details may have it. `offset 0` makes a look-up of it: each
+ * could be compared with all payouts of the account.
  */
 export function listPaidDetails(
   session: Session,
@@ -43,18 +44,25 @@ export function listPaidDetails(
   payment_detail_ids: readonly string[],
 ): Promise<PaidDetail[]> {
   const isPaidBefore = "quote_id <> $2 and status = 'fiat_sent'";
+  const isPaid = `exists (select from offramps where account_id = $1 and payment_detail_id = d.id
+    and ${isPaidBefore} offset 0)`;
   return session.query<PaidDetail>(
-    `select distinct paid.id, reached.rails from payment_details named
-     cross join lateral (select d.id from payment_details d
-       where d.account_id = $1 and coalesce(d.payee_index, uuid_send(d.id)) =
-           coalesce(named.payee_index, uuid_send(named.id))
-         and exists (select from offramps where account_id = $1 and payment_detail_id = d.id
-           and ${isPaidBefore} offset 0)
-       order by d.id = named.id desc, d.id desc limit ${PAID_DETAILS_MAX}) as paid
+    `with named as (
+       select id, coalesce(payee_index, uuid_send(id)) as payee from payment_details
+       where account_id = $1 and id = any($3::uuid[])
+     ), paid as (
+       select d.id from named d where ${isPaid}
+       union
+       select same.id from (select distinct payee from named) as payees
+       cross join lateral (select d.id from payment_details d
+         where d.account_id = $1 and coalesce(d.payee_index, uuid_send(d.id)) = payees.payee
+           and ${isPaid}
+         order by d.id desc limit ${PAID_DETAILS_MAX}) as same
+     )
+     select distinct paid.id, reached.rails from paid
      cross join lateral (select rails from offramps where account_id = $1
          and payment_detail_id = paid.id and ${isPaidBefore}
-       order by id desc limit ${PAID_OFFRAMPS_MAX}) as reached
-     where named.account_id = $1 and named.id = any($3::uuid[])`,
+       order by id desc limit ${PAID_OFFRAMPS_MAX}) as reached`,
     [account_id, quote_id, payment_detail_ids],
   );
 }
