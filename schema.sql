@@ -146,6 +146,7 @@ create table audit_entries (
   constraint audit_entries_pkey PRIMARY KEY (account_id, id),
   constraint audit_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
+CREATE INDEX audit_entries_acts ON public.audit_entries USING btree (account_id, record, action, id);
 CREATE INDEX audit_entries_record ON public.audit_entries USING btree (account_id, record, id);
 
 create table bank_ach_batches (

@@ -41,12 +41,15 @@ export function listLastAuditRows(
   actions: readonly string[],
 ): Promise<(AuditRow & { mac: Buffer | null })[]> {
   const wanted = distinctSetOf(session, "wanted", "account_id uuid, record text", records);
+  // Action by action: among all entries about a record there may be none of these.
   return session.query(
     `select e.* from ${wanted.from} cross join lateral (
-       select account_id, id, at, actor, action, record, reason, detail, mac from audit_entries
-       where account_id = ${wanted.accountIn("wanted")} and record = wanted.record
-         and action = any($3::text[])
-       order by id desc limit 1) as e`,
+       select last.* from unnest($3::text[]) as acts (act) cross join lateral (
+         select account_id, id, at, actor, action, record, reason, detail, mac from audit_entries
+         where account_id = ${wanted.accountIn("wanted")} and record = wanted.record
+           and action = acts.act
+         order by id desc limit 1) as last
+       order by last.id desc limit 1) as e`,
     [...wanted.values, actions],
   );
 }

@@ -17,10 +17,12 @@ const NEWER_OF_ACCOUNT = `select b.account_id, b.number, b.entry_ids from seal_b
   where b.account_id = $1 and b.log = 'ledger' and b.number > coalesce((
     select c.through_number from exposure_checkpoints c where c.account_id = $1 limit 1), 0)`;
 
+/** Each entry is looked up: each block could be compared with all lines of the account. */
 const sealedLines = (account = "n.account_id") => `select l.account_id, l.currency, l.amount
   from newer n cross join unnest(n.entry_ids) as sealed (id)
-  join ledger_lines l on l.account_id = ${account} and l.entry_id = sealed.id
-    and l.ledger_account = 'fx_position'`;
+  cross join lateral (select account_id, currency, amount from ledger_lines
+    where account_id = ${account} and entry_id = sealed.id
+      and ledger_account = 'fx_position' offset 0) as l`;
 
 /**
  * The exposure of each account, in one statement: an entry is in a checkpoint, in a later block or
@@ -32,8 +34,9 @@ export const EXPOSURE_PARTS = `with newer as (${NEWER_BLOCKS})
   ${sealedLines()}
   union all
   select l.account_id, l.currency, l.amount from seal_pending p
-  join ledger_lines l on l.account_id = p.account_id and l.entry_id = p.entry_id
-    and l.ledger_account = 'fx_position'
+  cross join lateral (select account_id, currency, amount from ledger_lines
+    where account_id = p.account_id and entry_id = p.entry_id
+      and ledger_account = 'fx_position' offset 0) as l
   where p.log = 'ledger'`;
 
 export async function listExposures(session: Session): Promise<Exposure[]> {

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { claimUnfunded, listUnfunded } from "../../../src/offramps/claim-store.ts";
+import { listPaidDetails } from "../../../src/offramps/quotes/payee-store.ts";
 import { listQuoteOfframps } from "../../../src/offramps/store.ts";
 import { observeStatements } from "../../../src/platform/db/observe.ts";
 import { FIRST_ID } from "../../../src/platform/ids.ts";
+import { listExposures } from "../../../src/prices/exposure-store.ts";
+import { addApprovedUser, addPaymentDetail } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 
 let server: TestServer;
@@ -12,10 +15,10 @@ beforeAll(async () => {
 afterAll(() => server.close());
 
 /** The plan of the last statement, made while its tables have no statistics. */
-async function planOf(work: () => Promise<unknown>): Promise<string> {
+async function planOf(work: () => Promise<unknown>, table = "offramps"): Promise<string> {
   let text = "";
   observeStatements((statement) => {
-    if (/\bofframps\b/.test(statement.text)) text = statement.text;
+    if (new RegExp(`\\b${table}\\b`).test(statement.text)) text = statement.text;
   });
   try {
     await work();
@@ -44,4 +47,49 @@ test("the offramps of a quote are looked up one by one, however small the table 
     expect(plan).not.toMatch(/Join Filter/);
     expect(plan).toMatch(/Index Cond: \(.*\(id = \w+\.id\)\)/);
   }
+});
+
+/*
+ * With every block that was sealed since the last check, a minute before, the lines of all payouts
+ * that the account ever had were compared.
+ */
+test("the lines of newly sealed entries are looked up one by one", async () => {
+  const plan = await planOf(() => listExposures(server.db.database), "ledger_lines");
+  expect(plan).not.toMatch(/Join Filter|Hash Cond/);
+  expect(plan.match(/Index Cond: \(.*\(entry_id = \w+\.\w+\)\)/g)).toHaveLength(2);
+});
+
+/*
+ * For each of 500 payment details all with its number were looked at: an account that registers
+ * one number 8,000 times kept the database busy for half a minute with each quote to be approved.
+ */
+test("a number that many payment details have is searched once", async () => {
+  const { database } = server.db;
+  const { account_id } = server;
+  const detail_id = await addPaymentDetail(server, await addApprovedUser(server), "eur");
+  await database.query(
+    `insert into payment_details
+     select (jsonb_populate_record(d, jsonb_build_object('id', gen_random_uuid()))).*
+     from payment_details d, generate_series(1, 299) where d.account_id = $1 and d.id = $2`,
+    [account_id, detail_id],
+  );
+  const details = await database.query<{ id: string }>(
+    "select id from payment_details where account_id = $1",
+    [account_id],
+  );
+  const ids = details.map(({ id }) => id);
+  expect(ids).toHaveLength(300);
+  const read = await database.transaction(async (tx) => {
+    const countRead = async () => {
+      const [row] = await tx.query<{ read: number }>(
+        `select idx_tup_fetch::integer as read from pg_stat_xact_user_tables
+         where relname = 'payment_details'`,
+      );
+      return row!.read;
+    };
+    const before = await countRead();
+    await listPaidDetails(tx, account_id, FIRST_ID, ids);
+    return (await countRead()) - before;
+  });
+  expect(read).toBeLessThanOrEqual(4 * ids.length);
 });
