@@ -53,11 +53,14 @@ export function listPaidDetails(
      ), paid as (
        select d.id from named d where ${isPaid}
        union
-       select same.id from (select distinct payee from named) as payees
-       cross join lateral (select d.id from payment_details d
-         where d.account_id = $1 and coalesce(d.payee_index, uuid_send(d.id)) = payees.payee
-           and ${isPaid}
-         order by d.id desc limit ${PAID_DETAILS_MAX}) as same
+       select id from (
+         select d.id, row_number() over (partition by d.payee order by d.id desc) as place
+         from (select id, coalesce(payee_index, uuid_send(id)) as payee from payment_details
+           where account_id = $1
+             and coalesce(payee_index, uuid_send(id)) = any (array(select payee from named))
+           offset 0) as d
+         where ${isPaid}) as same
+       where place <= ${PAID_DETAILS_MAX}
      )
      select distinct paid.id, reached.rails from paid
      cross join lateral (select rails from offramps where account_id = $1
