@@ -145,7 +145,7 @@ function mostOwed({ model, outside }: World, user: User, token: Token): bigint {
   const quotes = model.quotes.filter((one) => one.user === user);
   const addresses = new Set(quotes.map(({ address }) => address));
   const own = outside.transfers.filter((one) => one.token === token && addresses.has(one.address));
-  const received = new Map(own.map((one) => [one.tx_id, one]));
+  const received = new Map(own.map((one) => [`${one.tx_id} ${one.log_index}`, one]));
   const refunded = model.refunds.filter(
     ({ id, ...one }) =>
       one.user === user &&

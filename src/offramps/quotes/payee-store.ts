@@ -14,7 +14,6 @@ type PayeeFacts = {
 type PaidDetail = { id: string; rails: Rail };
 
 /** Payment details with one number, and their payouts, that are read for what was paid before. */
-const DETAILS_LOOKED_AT = 200;
 const PAID_DETAILS_MAX = 20;
 const PAID_OFFRAMPS_MAX = 100;
 
@@ -34,9 +33,9 @@ export function listPayees(
 
 /**
  * What payouts of other quotes have reached of the payees of these payment details: the details
- * themselves, and the newest with the same number, which may be at another bank. Each payee is
- * looked at once, and only its newest details: thousands may have one number. `offset 0` makes a
- * look-up of each.
+ * themselves, and the newest with the same number, which may be at another bank. Each number is
+ * searched once: thousands of payment details may have it. `offset 0` makes a look-up of it: each
+ * could be compared with all payouts of the account.
  */
 export function listPaidDetails(
   session: Session,
@@ -45,22 +44,25 @@ export function listPaidDetails(
   payment_detail_ids: readonly string[],
 ): Promise<PaidDetail[]> {
   const isPaidBefore = "quote_id <> $2 and status = 'fiat_sent'";
-  const payee = "coalesce(payee_index, uuid_send(id))";
+  const isPaid = `exists (select from offramps where account_id = $1 and payment_detail_id = d.id
+    and ${isPaidBefore} offset 0)`;
   return session.query<PaidDetail>(
-    `select distinct paid.id, reached.rails from (
-       select unnest($3::uuid[]) as id
+    `with named as (
+       select id, coalesce(payee_index, uuid_send(id)) as payee from payment_details
+       where account_id = $1 and id = any($3::uuid[])
+     ), paid as (
+       select d.id from named d where ${isPaid}
        union
-       select known.id from (
-         select distinct ${payee} as number from payment_details
-         where account_id = $1 and id = any($3::uuid[])) as payees
-       cross join lateral (
-         select newest.id from (select id from payment_details
-           where account_id = $1 and ${payee} = payees.number
-           order by id desc limit ${DETAILS_LOOKED_AT}) as newest
-         where exists (select from offramps where account_id = $1
-           and payment_detail_id = newest.id and ${isPaidBefore} offset 0)
-         order by newest.id desc limit ${PAID_DETAILS_MAX}) as known
-     ) as paid
+       select id from (
+         select d.id, row_number() over (partition by d.payee order by d.id desc) as place
+         from (select id, coalesce(payee_index, uuid_send(id)) as payee from payment_details
+           where account_id = $1
+             and coalesce(payee_index, uuid_send(id)) = any (array(select payee from named))
+           offset 0) as d
+         where ${isPaid}) as same
+       where place <= ${PAID_DETAILS_MAX}
+     )
+     select distinct paid.id, reached.rails from paid
      cross join lateral (select rails from offramps where account_id = $1
          and payment_detail_id = paid.id and ${isPaidBefore}
        order by id desc limit ${PAID_OFFRAMPS_MAX}) as reached`,

@@ -1,6 +1,7 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { bytesArray, plainArray } from "../../platform/db/plain-array.ts";
 import { accountSetOf, perAccount, setOf } from "../../platform/db/rows.ts";
+import { SECOND_MS } from "../../platform/durations.ts";
 import { FIRST_ID } from "../../platform/ids.ts";
 import type { DeliveryStatus } from "../model.ts";
 import { listWithOthers } from "./other-accounts-store.ts";
@@ -265,10 +266,15 @@ export async function listMoreDue(
   return new Set(rows.map((row) => row.app_id));
 }
 
+/** How many entries are searched for the next delivery; they may all wait for others. */
+const SEARCHED_MAX = 500;
+const LOOK_AGAIN_MS = 5 * SECOND_MS;
+
 /**
- * When each application's next delivery is due; absent if none is pending. While the circuit is
- * open, when the first is due, whether it waits for another or not: to find one that does not, all
- * that wait for those that failed may have to be passed, at each event of the application.
+ * When each application's next delivery is due; absent if none is pending. The caller has locked
+ * its task, and who hands over events waits for that: where the first entries all wait for an
+ * earlier one of their record, it is soon, because finding one that does not could take seconds.
+ * While the circuit is open it is when the first is due, whether that waits for another or not.
  */
 export async function listNextDue(
   session: Session,
@@ -276,17 +282,24 @@ export async function listNextDue(
   now: Date,
 ): Promise<Map<string, Date>> {
   const set = setOf(session, "q", "account_id uuid, id uuid", apps);
+  const soon = new Date(now.getTime() + LOOK_AGAIN_MS);
   const rows = await session.query<{ app_id: string; due_at: Date }>(
-    `select q.id as app_id, next.due_at
+    `select q.id as app_id, coalesce(next.due_at, $4::timestamptz) as due_at
      from ${set.from}
      join apps a on a.account_id = q.account_id and a.id = q.id
      cross join lateral (
-       select w.due_at from webhook_queue w
-       where w.account_id = q.account_id and w.app_id = q.id
-         and (a.circuit_until > $3 or ${eligible(session)})
+       select account_id from webhook_queue w
+       where w.account_id = q.account_id and w.app_id = q.id limit 1
+     ) as any_entry
+     left join lateral (
+       select w.due_at from (
+         select * from webhook_queue w where w.account_id = q.account_id and w.app_id = q.id
+         order by w.due_at, w.delivery_id limit ${SEARCHED_MAX}
+       ) as w
+       where a.circuit_until > $3 or ${eligible(session)}
        order by w.due_at, w.delivery_id limit 1
-     ) as next`,
-    [...set.values, now],
+     ) as next on true`,
+    [...set.values, now, soon],
   );
   return new Map(rows.map((row) => [row.app_id, row.due_at]));
 }

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, expect, test } from "vitest";
 import { claimUnfunded, listUnfunded } from "../../../src/offramps/claim-store.ts";
 import { listPaidDetails } from "../../../src/offramps/quotes/payee-store.ts";
 import { listQuoteOfframps } from "../../../src/offramps/store.ts";
+import type { Transaction } from "../../../src/platform/db/database.ts";
 import { observeStatements } from "../../../src/platform/db/observe.ts";
 import { FIRST_ID } from "../../../src/platform/ids.ts";
 import { listExposures } from "../../../src/prices/exposure-store.ts";
@@ -79,17 +80,25 @@ test("a number that many payment details have is searched once", async () => {
   );
   const ids = details.map(({ id }) => id);
   expect(ids).toHaveLength(300);
-  const read = await database.transaction(async (tx) => {
-    const countRead = async () => {
-      const [row] = await tx.query<{ read: number }>(
-        `select idx_tup_fetch::integer as read from pg_stat_xact_user_tables
-         where relname = 'payment_details'`,
-      );
-      return row!.read;
-    };
-    const before = await countRead();
-    await listPaidDetails(tx, account_id, FIRST_ID, ids);
-    return (await countRead()) - before;
-  });
-  expect(read).toBeLessThanOrEqual(4 * ids.length);
+  const countRead = () =>
+    database.transaction(async (tx) => {
+      const before = await readSoFar(tx);
+      await listPaidDetails(tx, account_id, FIRST_ID, ids);
+      return (await readSoFar(tx)) - before;
+    });
+  expect(await countRead()).toBeLessThanOrEqual(4 * ids.length);
+  await database.query("analyze payment_details");
+  await database.query(
+    "update payment_details set payee_index = uuid_send(gen_random_uuid()) where account_id = $1",
+    [account_id],
+  );
+  expect(await countRead()).toBeLessThanOrEqual(4 * ids.length);
 });
+
+async function readSoFar(tx: Transaction): Promise<number> {
+  const [row] = await tx.query<{ read: number }>(
+    `select (seq_tup_read + idx_tup_fetch)::integer as read from pg_stat_xact_user_tables
+     where relname = 'payment_details'`,
+  );
+  return row!.read;
+}
