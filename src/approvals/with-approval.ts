@@ -108,6 +108,7 @@ export function withApproval<Input, Loaded, Output>(
   return {
     name: use_case.name,
     rows: (input) => use_case.rows(input) + 3,
+    weigh: (_tx, commands) => weighAlone(commands),
     load: (tx, commands) => loadWithApproval(use_case, options, tx, commands),
     decide: (loaded, command, now) => decideOne(use_case, options, loaded, command, now),
     record: async (tx, { inner, sums }, accepted, now) => {
@@ -126,6 +127,15 @@ export function withApproval<Input, Loaded, Output>(
         ? use_case.render(output.done)
         : renderProposal(output.proposed, options.public_url()),
   };
+}
+
+/** Each may be loaded once more, alone, and described: a set has about ten of them. */
+const ALONE_BYTES = 400_000;
+const WEIGHED_FROM = 10;
+
+function weighAlone(commands: readonly Command<unknown>[]): Promise<Map<string, number>> | null {
+  if (commands.length <= WEIGHED_FROM) return null;
+  return Promise.resolve(new Map(commands.map(({ id }) => [id, ALONE_BYTES])));
 }
 
 /**

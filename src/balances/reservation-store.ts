@@ -24,9 +24,11 @@ export function listReservations(
      from quotes q cross join lateral (
        select coalesce(sum(token_amount), 0) as abandoned from offramps
        where account_id = ${accounts.is_one ? "$1" : "q.account_id"} and quote_id = q.id
-         and status = 'failed') o
+         and status = 'failed' offset 0) o
      where q.account_id ${accounts.equal} and q.user_id = any($2::uuid[])
-       and q.executed_at is not null and q.funded_at is null and q.closed_at is null`,
+       and q.executed_at is not null and q.funded_at is null and q.closed_at is null
+       -- Else nothing is reserved, and there may be any number of them.
+       and (q.received > 0 or q.from_balance > 0)`,
     [accounts.value, ...columnsOf(users, "user_id")],
   );
 }

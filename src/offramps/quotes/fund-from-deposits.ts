@@ -105,14 +105,18 @@ async function spentBefore(tx: Transaction, quote: Quote, owed: bigint): Promise
  */
 export async function withoutAbandoned(session: Session, quote: Quote): Promise<Quote> {
   const { all, abandoned } = await findOfframpTotals(session, quote);
-  if (all.token_amount !== quote.token_amount || all.token_fees !== quote.token_fees) {
-    throw new UnvouchedRowError(`the totals of quote ${quote.id} are not those of its offramps`);
-  }
+  assertTotals(quote, all);
   return {
     ...quote,
     token_amount: quote.token_amount - abandoned.token_amount,
     token_fees: quote.token_fees - abandoned.token_fees,
   };
+}
+
+/** Fails unless its offramps have these totals, too. */
+export function assertTotals(quote: Quote, all: Pick<Quote, "token_amount" | "token_fees">): void {
+  if (all.token_amount === quote.token_amount && all.token_fees === quote.token_fees) return;
+  throw new UnvouchedRowError(`the totals of quote ${quote.id} are not those of its offramps`);
 }
 
 /**

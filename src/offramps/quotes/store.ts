@@ -3,6 +3,7 @@ import type { Session, Transaction } from "../../platform/db/database.ts";
 import {
   accountsOf,
   columnsOf,
+  distinctSetOf,
   findRow,
   findRows,
   insertRows,
@@ -137,13 +138,39 @@ export function findQuotes(session: Session, keys: readonly RecordKey[]): Promis
   return findRows(session, "quotes", keys);
 }
 
-/** The executed quotes of these users that are not funded, also those that have ended. */
-export function listUnfundedQuotes(session: Session, users: readonly UserKey[]): Promise<Quote[]> {
+/** Executed, not funded and open. */
+const WAITS = "executed_at is not null and funded_at is null and closed_at is null";
+const HAS_MONEY = "(received > 0 or from_balance > 0)";
+
+/** The executed quotes of these users that have received something and wait for the rest. */
+export function listReservingQuotes(session: Session, users: readonly UserKey[]): Promise<Quote[]> {
   const accounts = accountsOf(session, users);
   return session.query<Quote>(
     `select * from quotes where account_id ${accounts.equal} and user_id = any($2::uuid[])
-       and executed_at is not null and funded_at is null`,
+       and ${WAITS} and ${HAS_MONEY}`,
     [accounts.value, ...columnsOf(users, "user_id")],
+  );
+}
+
+/**
+ * Other executed quotes of these users that are not funded: those that have received nothing, and
+ * the newest of those that have ended; of each user so many of both.
+ */
+export function listUnfundedQuotes(
+  session: Session,
+  users: readonly UserKey[],
+  limit: number,
+): Promise<Quote[]> {
+  const wanted = distinctSetOf(session, "wanted", "account_id uuid, user_id uuid", users);
+  const own = `account_id = ${wanted.accountIn("wanted")} and user_id = wanted.user_id`;
+  return session.query<Quote>(
+    `select own.* from ${wanted.from} cross join lateral (
+       (select * from quotes where ${own} and ${WAITS} and not ${HAS_MONEY} limit $3)
+       union all
+       (select * from quotes where ${own} and executed_at is not null and closed_at is not null
+        order by id desc limit $3)) as own
+     where own.funded_at is null`,
+    [...wanted.values, limit],
   );
 }
 
