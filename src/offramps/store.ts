@@ -325,12 +325,21 @@ export function listFailedOfframps(
   );
 }
 
-/** The offramps of a user that a gate may hold. */
-export async function listWaitingIds(session: Session, key: UserKey): Promise<string[]> {
+/** The next offramps of a user that a gate may hold, in the order of their ids. */
+export async function listWaitingIds(
+  session: Session,
+  key: UserKey,
+  after_id: string,
+  limit: number,
+): Promise<string[]> {
   const rows = await session.query<{ id: string }>(
-    `select id from offramps where account_id = $1 and user_id = $2
-       and status in ('ongoing_checks', 'sending_fiat')`,
-    [key.account_id, key.user_id],
+    `select next.id from unnest(array['ongoing_checks', 'sending_fiat']) as held (status)
+     cross join lateral (
+       select id from offramps
+       where account_id = $1 and user_id = $2 and status = held.status and id > $3
+       order by id limit $4) as next
+     order by next.id limit $4`,
+    [key.account_id, key.user_id, after_id, limit],
   );
   return rows.map(({ id }) => id);
 }

@@ -2,8 +2,12 @@ import { LIST_TRANSFER_TASK } from "../balances/set-aside-store.ts";
 import { reassessOfframps } from "../offramps/reassess-offramps.ts";
 import { listWaitingIds } from "../offramps/store.ts";
 import { partnerTask } from "../partners/partner-task.ts";
+import type { Database } from "../platform/db/database.ts";
+import { FIRST_ID } from "../platform/ids.ts";
+import { oneByOne } from "../platform/tasks/one-by-one.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
+import type { Task } from "../platform/tasks/tasks.ts";
 import type { ScreenUsers } from "../users/clearance.ts";
 import { REASSESS_USER_TASK } from "../users/task-kinds.ts";
 import { deliverOnramps, type OnrampDeliveryDeps } from "./deliver-onramps.ts";
@@ -47,22 +51,42 @@ async function screenAndDeliver(deps: OnrampTaskDeps, set: TaskSet): Promise<voi
   await deliverOnramps(deps, set);
 }
 
-/** A gate of these users may have opened: check waiting onramps now, not within the hour. */
+const WAITING_AT_ONCE = 1_000;
+/** Of a user, in a second or two; what is left is looked at within the hour. */
+const WAITING_MAX = 50_000;
+
+/** A gate of these users may have opened: check what waits now, not within the hour. */
 function reassessTask({ database }: OnrampTaskDeps): TaskHandler {
   return {
     kind: REASSESS_USER_TASK,
     set_max: 200,
-    handle: (set) =>
-      database.transaction(async (tx) => {
-        const tasks = await set.lock(tx);
-        // In a fixed order, since two sets may contain the same users.
-        const users = tasks.toSorted((a, b) => Number(a.record_id > b.record_id) || -1);
-        for (const { account_id, record_id } of users) {
-          const key = { account_id, user_id: record_id };
-          reassessOfframps(tx, account_id, await listWaitingIds(tx, key), set.now);
-          updateDeliveriesDue(tx, key, set.now);
-        }
-        set.finish(tx, tasks);
-      }),
+    handle: async (set) => {
+      // Whoever changes each of a user's payment details causes as many tasks: once is enough.
+      const by_user = Map.groupBy(set.tasks, (task) => `${task.account_id} ${task.record_id}`);
+      const tasks = [...by_user.values()].map(([first]) => first!);
+      const repeated = [...by_user.values()].flatMap(([, ...others]) => others);
+      if (repeated.length > 0) {
+        await database.transaction(async (tx) => set.finish(tx, await set.lock(tx, repeated)));
+      }
+      await oneByOne(database, { ...set, tasks }, (task) => reassessUser(database, set, task));
+    },
   };
+}
+
+/** In parts: a user may have any number of payouts that wait. */
+async function reassessUser(database: Database, set: TaskSet, task: Task): Promise<void> {
+  const { account_id, record_id: user_id } = task;
+  const key = { account_id, user_id };
+  let after_id = FIRST_ID;
+  for (let count = 0; count < WAITING_MAX; count += WAITING_AT_ONCE) {
+    const ids = await listWaitingIds(database, key, after_id, WAITING_AT_ONCE);
+    await database.transaction(async (tx) => reassessOfframps(tx, account_id, ids, set.now));
+    if (ids.length < WAITING_AT_ONCE) break;
+    after_id = ids.at(-1)!;
+  }
+  await database.transaction(async (tx) => {
+    const tasks = await set.lock(tx, [task]);
+    updateDeliveriesDue(tx, key, set.now);
+    set.finish(tx, tasks);
+  });
 }
