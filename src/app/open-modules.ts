@@ -32,7 +32,6 @@ import { openScreeningModule } from "../screening/open.ts";
 import { screenBeforeDoors } from "../screening/screen-before-doors.ts";
 import { openTravelModule } from "../travel/open.ts";
 import { openUsersModule } from "../users/open.ts";
-import { skipDeliveries } from "../webhooks/delivery/recorder.ts";
 import { openWebhooksModule } from "../webhooks/open.ts";
 import { openAskOwner } from "./ask-owner.ts";
 import { openDocuments, openScreening, type Partners } from "./open-partners.ts";
@@ -77,7 +76,7 @@ export async function openModules(core: ModuleCore, parts: Parts) {
     ...(openBanks ? [openBanks(core.log)] : []),
     openAccountsModule(core, { mail: openMail(core) }),
     openApprovalsModule(core),
-    openAppsModule(core, { sender, skipDeliveries }),
+    openAppsModule(core, { sender }),
     webhooks,
     openUsersModule(core, { catalogue, screenWritten }),
     kyc,

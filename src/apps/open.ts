@@ -3,14 +3,10 @@ import type { Module, ModuleCore } from "../platform/module.ts";
 import { addOauth } from "./oauth/routes.ts";
 import { SWEEP_OAUTH_TASK, sweepOauthTask } from "./oauth/tasks.ts";
 import { addAppRoutes } from "./routes.ts";
-import type { SkipDeliveries } from "./update-apps.ts";
 
-export function openAppsModule(
-  core: ModuleCore,
-  { sender, skipDeliveries }: { sender: GuardedSender; skipDeliveries: SkipDeliveries },
-): Module {
+export function openAppsModule(core: ModuleCore, { sender }: { sender: GuardedSender }): Module {
   const app_rules = { mode: core.mode, refuseUrl: sender.refuse };
-  const deps = { ...core, app_rules, skipDeliveries };
+  const deps = { ...core, app_rules };
   return {
     routes: (addRoute, server) => {
       addOauth(server, addRoute, core);

@@ -19,10 +19,10 @@ import {
   UpdateAppBody,
 } from "./schemas.ts";
 import { listEndpointPage, listEndpoints } from "./store.ts";
-import { type SkipDeliveries, updateApps } from "./update-apps.ts";
+import { updateApps } from "./update-apps.ts";
 import { isWebhookSecret, SECRET_MESSAGE } from "./webhook-secrets.ts";
 
-type AppRouteDeps = ModuleCore & { app_rules: AppRules; skipDeliveries: SkipDeliveries };
+type AppRouteDeps = ModuleCore & { app_rules: AppRules };
 
 const TAG = "Applications";
 const GRACE_HOURS = 24;

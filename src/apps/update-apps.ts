@@ -14,11 +14,7 @@ import { type AppOutcome, renderOutcome } from "./render.ts";
 import { lockApps, updateApp } from "./store.ts";
 
 type AppKey = { account_id: string; id: string };
-/** Ends what is pending for a deleted application; `webhooks` provides it. */
-export type SkipDeliveries = (tx: Transaction, app: AppKey, now: Date) => void;
-type UpdateDeps = Pick<ModuleCore, "database" | "keyring" | "index_key" | "clock"> & {
-  skipDeliveries: SkipDeliveries;
-};
+type UpdateDeps = Pick<ModuleCore, "database" | "keyring" | "index_key" | "clock">;
 type AppCommand = {
   id: string;
   change: AppChange;
@@ -31,7 +27,6 @@ type ChangedApp = AppOutcome & { change: AppChange };
 export function updateApps({
   keyring,
   index_key,
-  skipDeliveries,
 }: UpdateDeps): UseCase<AppCommand, Loaded, ChangedApp> {
   const decideOne = (
     { apps, owners }: Loaded,
@@ -57,7 +52,7 @@ export function updateApps({
     record: (tx, _loaded, accepted, now) => {
       for (const { command, output } of accepted) {
         const actor = actorOf(command);
-        recordAppChange(tx, skipDeliveries, output, { actor, reason: "through the API" }, now);
+        recordAppChange(tx, output, { actor, reason: "through the API" }, now);
       }
     },
     render: renderOutcome,
@@ -66,7 +61,7 @@ export function updateApps({
 
 /** Changes one application, for the command line; undefined if it does not exist. */
 export function changeOneApp(
-  { database, keyring, index_key, clock, skipDeliveries }: UpdateDeps,
+  { database, keyring, index_key, clock }: UpdateDeps,
   key: AppKey,
   wanted: AppChange,
   by: By,
@@ -77,7 +72,7 @@ export function changeOneApp(
     if (!app) return undefined;
     const now = clock.now();
     const changed = change(app, owners.get(key.account_id)!, index_key, wanted, now);
-    recordAppChange(tx, skipDeliveries, changed, by, now);
+    recordAppChange(tx, changed, by, now);
     return changed;
   });
 }
@@ -109,10 +104,12 @@ async function lockForChange(
   return { apps: AccountMap.of(apps, (app) => app), owners };
 }
 
-/** Writes a changed application with its audit entry, and wakes its sender. */
+/**
+ * Writes a changed application with its audit entry, and wakes its sender, who also skips what is
+ * pending for a deleted one: that may be any number of deliveries.
+ */
 function recordAppChange(
   tx: Transaction,
-  skipDeliveries: SkipDeliveries,
   { endpoint, change }: ChangedApp,
   by: By,
   now: Date,
@@ -120,9 +117,8 @@ function recordAppChange(
   const { account_id, id } = endpoint;
   const is_deleted = endpoint.deleted_at !== null;
   const can_send = missingSetup(endpoint) === null && endpoint.webhook_state === "active";
-  if (can_send && !is_deleted) wakeTasks(tx, DELIVER_TASK, [endpoint], now);
+  if (can_send || is_deleted) wakeTasks(tx, DELIVER_TASK, [endpoint], now);
   updateApp(tx, endpoint);
-  if (is_deleted) skipDeliveries(tx, endpoint, now);
   const detail: Record<string, string> =
     change.kind === "update" ? { fields: Object.keys(change.fields).join(" ") } : {};
   const action = `app.${change.kind}` as const;

@@ -327,6 +327,7 @@ describe("pending deliveries of a deleted application", () => {
     await idle(server);
     receiver.answer(() => 200);
     await server.call("POST", `/apps/${app.id}/delete`);
+    await idle(server);
     const settled = { status: "skipped", reason: "The application was deleted." };
     expect(await statusesOf(app.id)).toEqual([settled, settled]);
     const { account_id } = server;

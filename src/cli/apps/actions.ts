@@ -10,7 +10,6 @@ import { findAppByClientId, listEndpointsFor } from "../../apps/store.ts";
 import { changeOneApp } from "../../apps/update-apps.ts";
 import { isId } from "../../platform/ids.ts";
 import { StartupError } from "../../platform/startup-error.ts";
-import { skipDeliveries } from "../../webhooks/delivery/recorder.ts";
 import { byOperator, findAccountOf } from "../operator.ts";
 import type { JsonOption } from "../output.ts";
 
@@ -89,8 +88,7 @@ export async function list(core: Core, wanted: string | undefined) {
 /** In any account: the command line is the operator's. */
 export async function apply(core: Core, id: string, change: AppChange, reason: string) {
   const found = isId(id) ? await findAppByClientId(core.database, id.toLowerCase()) : undefined;
-  const deps = { ...core, skipDeliveries };
-  const changed = found && (await changeOneApp(deps, found, change, byOperator(reason)));
+  const changed = found && (await changeOneApp(core, found, change, byOperator(reason)));
   if (!changed) throw new StartupError(`There is no application ${id}; see sliproad apps list.`);
   return changed;
 }

@@ -71,8 +71,8 @@ function countAttempt({ countAttempt }: DeliverDeps, outcome: DeliveryOutcome): 
 }
 
 /**
- * Disables the endpoint once. Pending deliveries become skipped; the audit log and the application
- * show the owner why.
+ * Disables the endpoint once. Pending deliveries become skipped when the turn ends; the audit log
+ * and the application show the owner why.
  */
 async function disable({ clock, log }: DeliverDeps, tx: Transaction, turn: Turn): Promise<void> {
   const { endpoint, disable_reason } = turn;
@@ -82,7 +82,6 @@ async function disable({ clock, log }: DeliverDeps, tx: Transaction, turn: Turn)
   // Requests may still be open, and the owner may have paused or resumed it or changed its URL in
   // the meantime: then pending deliveries stay pending.
   if (!(await updateDisabled(tx, endpoint, disable_reason, now))) return;
-  skipPending(tx, endpoint, now);
   recordAudit(
     tx,
     {
@@ -117,16 +116,14 @@ function endTurns(
     const endpoints = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
     const finished: Task[] = [];
     const postponed = new Map<Task, Date>();
-    const ended = turns.map((turn) => {
+    const isOver = (turn: Turn) => {
       const { task } = turn;
       if (!ours.has(task)) return true;
       const due_at = due.get(task.record_id);
       const endpoint = endpoints.get(task.record_id);
       if (due_at === undefined || !endpoint || isIdle(endpoint)) {
-        // Added just before it was disabled or deleted.
-        if (endpoint?.webhook_state === "disabled") skipPending(tx, endpoint, now);
-        if (!endpoint) skipDeliveries(tx, { account_id: task.account_id, id: task.record_id }, now);
-        finished.push(task);
+        if (left.has(task)) postponed.set(task, now);
+        else finished.push(task);
         return true;
       }
       // One resumed after this turn decided to disable it starts again.
@@ -134,7 +131,9 @@ function endTurns(
       if (at <= now && turn.phase === "drained") return false;
       postponed.set(task, at);
       return true;
-    });
+    };
+    const left = await skipPending(tx, ours, endpoints, now);
+    const ended = turns.map(isOver);
     set.finish(tx, finished);
     set.repeat(tx, [...postponed.keys()], (task) => postponed.get(task)!);
     return ended;
@@ -151,12 +150,28 @@ function isIdle(endpoint: Endpoint): boolean {
   return endpoint.webhook_state !== "active" || missingSetup(endpoint) !== null;
 }
 
-type AppKey = { account_id: string; id: string };
-
-function skipPending(tx: Transaction, app: AppKey, now: Date): void {
-  updatePendingSkipped(tx, app, "The endpoint was disabled.", now);
+/**
+ * Skips what is pending for the endpoints that were disabled or deleted; returns the tasks of those
+ * that have more.
+ */
+async function skipPending(
+  tx: Transaction,
+  tasks: Iterable<Task>,
+  endpoints: ReadonlyMap<string, Endpoint>,
+  now: Date,
+): Promise<ReadonlySet<Task>> {
+  const left = new Set<Task>();
+  for (const task of tasks) {
+    const { account_id, record_id: id } = task;
+    const state = endpoints.get(id)?.webhook_state ?? "deleted";
+    const reason = SKIPPED_BECAUSE[state];
+    if (!reason) continue;
+    if (await updatePendingSkipped(tx, { account_id, id }, reason, now)) left.add(task);
+  }
+  return left;
 }
 
-export function skipDeliveries(tx: Transaction, app: AppKey, now: Date): void {
-  updatePendingSkipped(tx, app, "The application was deleted.", now);
-}
+const SKIPPED_BECAUSE: Readonly<Record<string, string | undefined>> = {
+  disabled: "The endpoint was disabled.",
+  deleted: "The application was deleted.",
+};
