@@ -1,5 +1,11 @@
 import { findKeyCreators } from "../accounts/api-key-store.ts";
-import type { Accepted, Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import {
+  type Accepted,
+  type Command,
+  type UseCase,
+  type Verdict,
+  weighEqually,
+} from "../platform/commands/use-case.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import type { AccountKeys, Keyring } from "../platform/encryption/keyring.ts";
 import {
@@ -77,6 +83,9 @@ type LoadedWithApproval<Loaded> = {
 };
 type Outcome<Output> = { done: Output } | { proposed: NewProposal };
 
+/** Each may be loaded once more, alone, and described. */
+const PER_SET = 10;
+
 /**
  * Adds two-person approval to a use case: what it accepts is done at once up to the approval
  * amount, for a single command and for the account's last 24 hours, and becomes a proposal above
@@ -108,7 +117,7 @@ export function withApproval<Input, Loaded, Output>(
   return {
     name: use_case.name,
     rows: (input) => use_case.rows(input) + 3,
-    weigh: (_tx, commands) => weighAlone(commands),
+    weigh: (_tx, commands) => weighEqually(commands, PER_SET),
     load: (tx, commands) => loadWithApproval(use_case, options, tx, commands),
     decide: (loaded, command, now) => decideOne(use_case, options, loaded, command, now),
     record: async (tx, { inner, sums }, accepted, now) => {
@@ -127,15 +136,6 @@ export function withApproval<Input, Loaded, Output>(
         ? use_case.render(output.done)
         : renderProposal(output.proposed, options.public_url()),
   };
-}
-
-/** Each may be loaded once more, alone, and described: a set has about ten of them. */
-const ALONE_BYTES = 400_000;
-const WEIGHED_FROM = 10;
-
-function weighAlone(commands: readonly Command<unknown>[]): Promise<Map<string, number>> | null {
-  if (commands.length <= WEIGHED_FROM) return null;
-  return Promise.resolve(new Map(commands.map(({ id }) => [id, ALONE_BYTES])));
 }
 
 /**

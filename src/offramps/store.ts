@@ -17,7 +17,7 @@ import { FIRST_ID, isId } from "../platform/ids.ts";
 import type { UserKey } from "../users/store.ts";
 import type { QuotePayment } from "./gates.ts";
 import type { InvoicePayment } from "./invoice-problems.ts";
-import { indexReference, type Offramp, type OfframpStatus } from "./model.ts";
+import { indexReference, OFFRAMP_STATUSES, type Offramp, type OfframpStatus } from "./model.ts";
 
 export type OfframpRow = Omit<Offramp, "details"> & { details: Buffer };
 
@@ -344,12 +344,15 @@ export async function listWaitingIds(
   return rows.map(({ id }) => id);
 }
 
+const UNFINISHED = OFFRAMP_STATUSES.filter((one) => one !== "fiat_sent" && one !== "failed");
+
 /** Whether this user has an unfinished payout. */
 export async function existsOpenOfframp(session: Session, key: UserKey): Promise<boolean> {
   const rows = await session.query(
-    `select 1 from offramps where account_id = $1 and user_id = $2
-       and status not in ('fiat_sent', 'failed') limit 1`,
-    [key.account_id, key.user_id],
+    `select from unnest($3::text[]) as unfinished (status) cross join lateral (
+       select from offramps
+       where account_id = $1 and user_id = $2 and status = unfinished.status limit 1) as first`,
+    [key.account_id, key.user_id, UNFINISHED],
   );
   return rows.length > 0;
 }

@@ -6,18 +6,19 @@ import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { type UserKey, updateDeactivated, updateErased } from "../users/store.ts";
 import { enqueueUserTasks, USER_ERASED_TASK } from "../users/task-kinds.ts";
-import { updateAnswersErased } from "../webhooks/redelivery-store.ts";
 import type { Retention } from "./model.ts";
-import { updateReferencesErased } from "./store.ts";
 
 /** Erases a user once nothing has to be kept any more. */
 export const ERASE_USER_TASK = "erase-user";
+/** Deletes what the person's key did not seal (`clear-traces.ts`). */
+export const CLEAR_TRACES_TASK = "clear-erased-user";
 
 export type By = { actor: Actor; reason: string };
 
 /**
  * Destroys the key of a locked person: whatever any module sealed with it can never be read again,
- * and stored idempotent responses are deleted too. Referenced rows are kept, so that everything can
+ * and stored idempotent responses are deleted too. What of it no key seals may be any number of
+ * rows: a task deletes it right after. Referenced rows are kept, so that everything can
  * still be verified.
  */
 export function recordErasure(
@@ -29,10 +30,9 @@ export function recordErasure(
 ): void {
   const { account_id, user_id } = key;
   updateErased(tx, key, now);
-  updateAnswersErased(tx, account_id, user_id);
-  updateReferencesErased(tx, key);
   keyring.eraseSubject(tx, { account_id, subject_id: user_id });
   enqueueUserTasks(tx, USER_ERASED_TASK, [key], now);
+  enqueueUserTasks(tx, CLEAR_TRACES_TASK, [key], now);
   recordAudit(
     tx,
     { account_id, ...by, action: "user.erase" as const, record: `user:${user_id}` },

@@ -1,7 +1,12 @@
 import { actorOf } from "../accounts/model.ts";
 import { type KycSession, listOpenSessions } from "../kyc/store.ts";
 import { AccountMap } from "../platform/account-map.ts";
-import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
+import {
+  type Command,
+  type UseCase,
+  type Verdict,
+  weighEqually,
+} from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
@@ -54,6 +59,9 @@ export function restoreUsers(deps: RetentionDeps): UseCase<Asked, Loaded, Change
   });
 }
 
+/** All payments of each user are read. */
+const PER_SET = 10;
+
 type Decide = (loaded: Loaded, command: Command<Asked>, now: Date) => Changed | Problem[];
 
 function useCaseOf(
@@ -64,6 +72,7 @@ function useCaseOf(
   return {
     name,
     rows: () => 4,
+    weigh: (_tx, commands) => weighEqually(commands, PER_SET),
     load: (tx, commands) => load(tx, usersOf(commands)),
     decide: (loaded, command, now): Verdict<Changed> => {
       const { account_id, input } = command;

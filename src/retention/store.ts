@@ -18,12 +18,37 @@ export async function findLastPayment(session: Session, key: UserKey): Promise<D
   return row?.last_at ?? null;
 }
 
-/** The references of an erased user's payouts cannot be searched for any more. */
-export function updateReferencesErased(tx: Transaction, { account_id, user_id }: UserKey): void {
+/** The tables of the records whose events show a user's data; those of the user have their id. */
+export const EVENTED_TABLES = [
+  ...["offramps", "removed_offramps", "payment_details", "onramps"],
+] as const;
+
+/** The next records of a user in one of these tables, in the order of their ids. */
+export async function listRecordIds(
+  session: Session,
+  table: (typeof EVENTED_TABLES)[number],
+  { account_id, user_id }: UserKey,
+  after_id: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await session.query<{ id: string }>(
+    `select id from ${table} where account_id = $1 and user_id = $2 and id > $3
+     order by id limit $4`,
+    [account_id, user_id, after_id, limit],
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** The references of these payouts cannot be searched for any more. */
+export function updateReferencesErased(
+  tx: Transaction,
+  account_id: string,
+  ids: readonly string[],
+): void {
   tx.write(
     `update offramps set reference_index = null
-     where user_id = $2 and account_id = $1 and reference_index is not null`,
-    [account_id, user_id],
+     where account_id = $1 and id = any ($2::uuid[]) and reference_index is not null`,
+    [account_id, ids],
   );
 }
 

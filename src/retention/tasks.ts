@@ -14,6 +14,7 @@ import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
 import { lockUsers, type UserKey } from "../users/store.ts";
+import { clearTracesTask } from "./clear-traces.ts";
 import { loadFacts } from "./load-facts.ts";
 import { addYears, type Retention, retentionOf } from "./model.ts";
 import { ERASE_USER_TASK, recordErasure } from "./record-erasure.ts";
@@ -40,6 +41,7 @@ export function retentionTasks(deps: TaskDeps): TaskHandler[] {
       set_max: 10,
       handle: (set) => oneByOne(deps.database, set, (task) => eraseWhenPossible(deps, set, task)),
     },
+    clearTracesTask(deps.database),
     recurringTask(deps.database, DELETE_DOCUMENTS_TASK, DELETE_EVERY_MS, ({ now }) =>
       deleteOldDocuments(deps, now),
     ),

@@ -195,20 +195,28 @@ export async function deleteOldDeliveries(
   return row!.count === limit;
 }
 
-/** A receiver may have repeated personal data in its response; it is deleted with the person. */
-export function updateAnswersErased(tx: Transaction, account_id: string, subject_id: string): void {
+/**
+ * A receiver may have repeated personal data in its response; the responses to the events of these
+ * records are deleted. Their deliveries are looked up one by one: there may be millions of others.
+ */
+export function updateAnswersErased(
+  tx: Transaction,
+  account_id: string,
+  record_ids: readonly string[],
+): void {
   tx.write(
-    `update webhook_deliveries set answer = null
-     where account_id = $1 and answer is not null and event_id in (
-       select id from events where account_id = $1 and subject_id = $2)`,
-    [account_id, subject_id],
-  );
-  tx.write(
-    `update webhook_attempts set answer = null
-     where account_id = $1 and answer is not null and delivery_id in (
-       select d.id from events e
-       join webhook_deliveries d on d.account_id = e.account_id and d.event_id = e.id
-       where e.account_id = $1 and e.subject_id = $2)`,
-    [account_id, subject_id],
+    `with sent as materialized (
+       select d.id from unnest($2::uuid[]) as record (id)
+       cross join lateral (
+         select id from events where record_id = record.id and account_id = $1 offset 0) as e
+       cross join lateral (
+         select id from webhook_deliveries where account_id = $1 and event_id = e.id offset 0) as d
+     ), deliveries as (
+       update webhook_deliveries set answer = null
+       where account_id = $1 and answer is not null and id = any (array(select id from sent))
+     )
+     update webhook_attempts set answer = null
+     where account_id = $1 and answer is not null and delivery_id = any (array(select id from sent))`,
+    [account_id, record_ids],
   );
 }

@@ -1,9 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { observeStatements } from "../../src/platform/db/observe.ts";
 import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
 import { addYears } from "../../src/retention/model.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, addUser } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { advance, deposit, expectRefusal, findFault, good, openStory } from "../offramps/story.ts";
+import {
+  advance,
+  deposit,
+  expectRefusal,
+  findFault,
+  good,
+  openStory,
+  settle,
+} from "../offramps/story.ts";
+import { addApp } from "../webhooks/webhook-fixture.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -212,4 +222,60 @@ describe("when the time is over", { timeout: 60_000 }, () => {
       return row!.tries;
     };
   }
+});
+
+/*
+ * All of it was cleared with the erasure, under the user's lock: with 50,000 payouts 8 seconds, in
+ * which the deposits of all accounts were not read. And the events of the account were searched.
+ */
+it("an erasure writes no payout; references and answers are cleared in parts right after", async () => {
+  const { database } = server.db;
+  const { user_id, quote_id } = await openStory(server, [{ amount: 10 }]);
+  await database.query(
+    `insert into offramps select made.* from offramps o, generate_series(1, 250) as n,
+       lateral jsonb_populate_record(o, jsonb_build_object('id', gen_random_uuid(), 'n', n)) as made
+     where o.quote_id = $1`,
+    [quote_id],
+  );
+  await database.query(
+    `update offramps set status = 'failed', reference_index = uuid_send(id) where user_id = $1`,
+    [user_id],
+  );
+  await database.query(
+    `insert into webhook_deliveries (account_id, id, app_id, event_account_id, event_id, name,
+       record_id, sequence, status, attempts, answered, created_at, updated_at, answer)
+     select account_id, gen_random_uuid(), $2, account_id, id, name, record_id, sequence,
+       'delivered', 1, 200, created_at, created_at, '\\x01'
+     from events where subject_id = $1`,
+    [user_id, (await addApp(server, { webhook_url: "http://127.0.0.1:9/" })).id],
+  );
+  const counts = async () => {
+    const [row] = await database.query(
+      `select (select count(*)::int from offramps
+           where user_id = $1 and reference_index is not null) as referred,
+         (select count(*)::int from webhook_deliveries d join events e on e.id = d.event_id
+           where e.subject_id = $1 and d.answer is not null) as answered`,
+      [user_id],
+    );
+    return row as { referred: number; answered: number };
+  };
+  const before = await counts();
+  expect(before.referred).toBe(251);
+  // Of the user, the payment detail and the payout.
+  expect(before.answered).toBeGreaterThan(1);
+  const written = new Map<number, boolean[]>();
+  observeStatements(({ text, transaction }) => {
+    const own = written.get(transaction) ?? [];
+    written.set(transaction, [...own, /update (offramps|webhook_deliveries)/.test(text)]);
+    if (/update users/.test(text)) erasing.add(transaction);
+  });
+  const erasing = new Set<number>();
+  try {
+    expect(good(await erase(user_id)).retention.status).toBe("erased");
+    await settle(server);
+  } finally {
+    observeStatements(undefined);
+  }
+  for (const transaction of erasing) expect(written.get(transaction)).not.toContain(true);
+  expect(await counts()).toEqual({ referred: 0, answered: 0 });
 });

@@ -8,10 +8,7 @@ import type { ExecutorDeps, Try } from "./model.ts";
 import { noteOrigins } from "./origins.ts";
 import { replayAnswers, sealAnswer } from "./replay.ts";
 import { findStoredAnswers, insertCommands } from "./store.ts";
-import type { Accepted, AnyUseCase, Command } from "./use-case.ts";
-
-/** Of stored records, which are opened and kept until the commit. */
-const LOADED_BYTES_MAX = 4_000_000;
+import { type Accepted, type AnyUseCase, type Command, LOADED_BYTES_MAX } from "./use-case.ts";
 
 /** Reads the set in one flush, decides, and queues the writes to be sent with the commit. */
 export async function runInTransaction(

@@ -4,6 +4,9 @@ import type { Refusal } from "../errors.ts";
 /** As many rows as a set writes: a command with so many is a set of its own. */
 export const SET_ROWS_MAX = 500;
 
+/** As many bytes of stored records as a set opens, and keeps until the commit. */
+export const LOADED_BYTES_MAX = 4_000_000;
+
 /** An Idempotency-Key as keyed hashes: of the key, and of the request sent with it. */
 export type Idempotency = { index: Buffer; request_hash: Buffer };
 
@@ -78,3 +81,15 @@ export type UseCase<Input, Loaded, Output> = {
 
 /** A use case with its types erased, for the executor. */
 export type AnyUseCase = UseCase<unknown, unknown, unknown>;
+
+/**
+ * Weights for commands that may read much, which is not known before it is read: so many of them
+ * are a set.
+ */
+export function weighEqually(
+  commands: readonly Command<unknown>[],
+  per_set: number,
+): Promise<Map<string, number>> | null {
+  if (commands.length <= per_set) return null;
+  return Promise.resolve(new Map(commands.map(({ id }) => [id, LOADED_BYTES_MAX / per_set])));
+}
