@@ -2,6 +2,7 @@ import type { Command, UseCase } from "../platform/commands/use-case.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { FIRST_ID, newId } from "../platform/ids.ts";
+import { oneByOne } from "../platform/tasks/one-by-one.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { confirmUnopposed, endProposal, enqueueEnd } from "./end-proposal.ts";
 import {
@@ -53,9 +54,9 @@ export function runProposalTask(
   return {
     kind: runProposalKind(kind),
     set_max: 20,
-    handle: async (set) => {
-      for (const task of set.tasks) {
-        await deps.database.transaction(async (tx) => {
+    handle: (set) =>
+      oneByOne(deps.database, set, (task) =>
+        deps.database.transaction(async (tx) => {
           const tasks = await set.lock(tx, [task]);
           if (tasks.length === 0) return;
           const proposal = await lockProposal(tx, task.account_id, task.record_id);
@@ -65,9 +66,8 @@ export function runProposalTask(
             await checkProposal(tx, deps, work, proposal, set.now);
           }
           set.finish(tx, tasks);
-        });
-      }
-    },
+        }),
+      ),
   };
 }
 

@@ -4,7 +4,7 @@ import { listWaitingIds } from "../offramps/store.ts";
 import { partnerTask } from "../partners/partner-task.ts";
 import type { Database } from "../platform/db/database.ts";
 import { FIRST_ID } from "../platform/ids.ts";
-import { oneByOne } from "../platform/tasks/one-by-one.ts";
+import { recordByRecord } from "../platform/tasks/one-by-one.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
 import type { Task } from "../platform/tasks/tasks.ts";
@@ -60,22 +60,14 @@ function reassessTask({ database }: OnrampTaskDeps): TaskHandler {
   return {
     kind: REASSESS_USER_TASK,
     set_max: 200,
-    handle: async (set) => {
-      // Whoever changes each of a user's payment details causes as many tasks: once is enough.
-      const by_user = Map.groupBy(set.tasks, (task) => `${task.account_id} ${task.record_id}`);
-      const tasks = [...by_user.values()].map(([first]) => first!);
-      const repeated = [...by_user.values()].flatMap(([, ...others]) => others);
-      if (repeated.length > 0) {
-        await database.transaction(async (tx) => set.finish(tx, await set.lock(tx, repeated)));
-      }
-      await oneByOne(database, { ...set, tasks }, (task) => reassessUser(database, set, task));
-    },
+    // Whoever changes each of a user's payment details causes as many tasks: once is enough.
+    handle: (set) => recordByRecord(database, set, (tasks) => reassessUser(database, set, tasks)),
   };
 }
 
 /** In parts: a user may have any number of payouts that wait. */
-async function reassessUser(database: Database, set: TaskSet, task: Task): Promise<void> {
-  const { account_id, record_id: user_id } = task;
+async function reassessUser(database: Database, set: TaskSet, of_user: Task[]): Promise<void> {
+  const { account_id, record_id: user_id } = of_user[0]!;
   const key = { account_id, user_id };
   let after_id = FIRST_ID;
   for (let count = 0; count < WAITING_MAX; count += WAITING_AT_ONCE) {
@@ -85,7 +77,7 @@ async function reassessUser(database: Database, set: TaskSet, task: Task): Promi
     after_id = ids.at(-1)!;
   }
   await database.transaction(async (tx) => {
-    const tasks = await set.lock(tx, [task]);
+    const tasks = await set.lock(tx, of_user);
     updateDeliveriesDue(tx, key, set.now);
     set.finish(tx, tasks);
   });

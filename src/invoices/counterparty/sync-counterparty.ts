@@ -1,5 +1,6 @@
 import { recordEvents } from "../../events/record-events.ts";
 import type { Database, Session, Transaction } from "../../platform/db/database.ts";
+import { recordByRecord } from "../../platform/tasks/one-by-one.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import { listUnsynced, type UnsyncedChange } from "../change-store.ts";
@@ -26,9 +27,8 @@ export type SyncDeps = InvoiceUseCaseDeps & { database: Database };
  * transaction writes for that account, and the next one ends the owner's tasks.
  */
 export async function syncCounterparty(deps: SyncDeps, set: TaskSet): Promise<void> {
-  // Several changes of one invoice are one job.
-  const by_invoice = Map.groupBy(set.tasks, (task) => `${task.account_id} ${task.record_id}`);
-  for (const tasks of by_invoice.values()) await syncInvoice(deps, set, tasks);
+  // Several changes of one invoice are one job. Opening and rendering a large one takes long.
+  await recordByRecord(deps.database, set, (tasks) => syncInvoice(deps, set, tasks));
 }
 
 async function syncInvoice(deps: SyncDeps, set: TaskSet, wanted: Task[]): Promise<void> {

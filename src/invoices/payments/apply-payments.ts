@@ -1,3 +1,4 @@
+import { recordByRecord } from "../../platform/tasks/one-by-one.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import type { SyncDeps } from "../counterparty/sync-counterparty.ts";
@@ -28,8 +29,7 @@ const STEP_CHANGES: Readonly<Record<StepKind, readonly ChangeName[]>> = {
  * one under the payer marks it as applied, and is repeated if it fails.
  */
 export async function applyPayments(deps: SyncDeps, set: TaskSet): Promise<void> {
-  const by_offramp = Map.groupBy(set.tasks, (task) => `${task.account_id} ${task.record_id}`);
-  for (const tasks of by_offramp.values()) await applySteps(deps, set, tasks);
+  await recordByRecord(deps.database, set, (tasks) => applySteps(deps, set, tasks));
 }
 
 async function applySteps(deps: SyncDeps, set: TaskSet, tasks: Task[]): Promise<void> {

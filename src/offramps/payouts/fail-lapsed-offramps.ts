@@ -1,5 +1,6 @@
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { HOUR_MS } from "../../platform/durations.ts";
+import { oneByOne } from "../../platform/tasks/one-by-one.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import { enqueueTasks, type Task } from "../../platform/tasks/tasks.ts";
 import { lockKycs } from "../../users/kyc-store.ts";
@@ -25,15 +26,15 @@ export async function failLapsedOfframps(
   deps: OfframpAssessDeps & { database: Database },
   set: TaskSet,
 ): Promise<void> {
-  for (const task of set.tasks) {
-    await deps.database.transaction(async (tx) => {
+  await oneByOne(deps.database, set, (task) =>
+    deps.database.transaction(async (tx) => {
       const tasks = await set.lock(tx, [task]);
       if (tasks.length === 0) return;
       const outcome = await failIfLapsed(tx, deps, task, set.now);
       if (outcome === "done") set.finish(tx, tasks);
       else set.postpone(tx, tasks, outcome);
-    });
-  }
+    }),
+  );
 }
 
 async function failIfLapsed(
