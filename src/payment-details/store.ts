@@ -156,11 +156,12 @@ export function updatePayees(
   updateRows(tx, "payment_details", "account_id uuid, id uuid", "payee_index bytea", payees);
 }
 
-/** Locks the users' payment details that were not screened with this version, in key order. */
+/** Locks the users' first payment details not screened with this version, in key order. */
 export function lockUnscreenedDetails(
   tx: Session,
   users: readonly UserKey[],
   version: string,
+  limit: number,
 ): Promise<PaymentDetailRow[]> {
   const wanted = distinctSetOf(tx, "wanted", "account_id uuid, user_id uuid", users);
   return tx.query<PaymentDetailRow>(
@@ -168,8 +169,8 @@ export function lockUnscreenedDetails(
      join ${wanted.from}
        using (account_id, user_id)
      where status in ('approved', 'pending') and screening_version is distinct from $3
-     order by account_id, id for no key update of payment_details`,
-    [...wanted.values, version],
+     order by account_id, id limit $4 for no key update of payment_details`,
+    [...wanted.values, version, limit],
   );
 }
 

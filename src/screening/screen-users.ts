@@ -41,6 +41,11 @@ export type ScreenDeps = Pick<
 };
 
 const USERS_AT_ONCE = 100;
+/**
+ * Payees compared in one transaction, in less than a second. A user may have any number of them,
+ * and is locked meanwhile: who credits deposits, of all accounts, waits for that.
+ */
+const DETAILS_AT_ONCE = 200;
 
 type ScreenedRecord = {
   kind: ScreenedRecordKind;
@@ -67,22 +72,24 @@ export async function screenUsers(deps: ScreenDeps, users: readonly UserKey[]): 
     const stale = await listUnscreened(deps.database, set, lists.version);
     for (let at = 0; at < stale.length; at += USERS_AT_ONCE) {
       const some = stale.slice(at, at + USERS_AT_ONCE);
-      await deps.database.transaction((tx) => screenLocked(tx, deps, some, lists.version));
+      const screenNext = (tx: Transaction) => screenLocked(tx, deps, some, lists.version);
+      while (await deps.database.transaction(screenNext)) {}
     }
   }
 }
 
+/** Screens the users, and the next of their payment details; true if there may be more. */
 async function screenLocked(
   tx: Transaction,
   deps: ScreenDeps,
   keys: readonly UserKey[],
   version: string,
-): Promise<void> {
+): Promise<boolean> {
   const { keyring } = deps;
   const rows = await lockUsers(tx, keys);
   const [kycs, detail_rows, subject_keys, waiting] = await Promise.all([
     findKycs(tx, keys),
-    lockUnscreenedDetails(tx, keys, version),
+    lockUnscreenedDetails(tx, keys, version, DETAILS_AT_ONCE),
     keyring.openUserKeys(tx, keys),
     listWaitingUsers(tx, keys),
   ]);
@@ -123,6 +130,8 @@ async function screenLocked(
     tx,
     details.map(({ account_id, id }) => ({ account_id, id, screening_version: version })),
   );
+  // Those of a person who is being erased are not opened, and would be read again and again.
+  return detail_rows.length === DETAILS_AT_ONCE && details.length > 0;
 }
 
 function recordOfUser(

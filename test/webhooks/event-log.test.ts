@@ -409,6 +409,7 @@ describe("erasing a person", () => {
     const id = got("/erased")[0]!.headers["webhook-id"] as string;
     expect((await deliveriesOf(server, id))[0].attempts[0].answer).toContain("Gone Ltd");
     expect(await eraseUser(server.core, { account_id: server.account_id, user_id })).toBe(true);
+    await idle(server);
     expect((await deliveriesOf(server, id))[0].attempts[0].answer).toBeNull();
     expect((await server.call("GET", `/webhook_events/${id}`)).body.webhook_event.body).toBeNull();
     await server.call("POST", `/webhook_events/${id}/redeliver`, {});
