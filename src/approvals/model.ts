@@ -115,7 +115,7 @@ export type Content = {
   waits_for?: string | null;
 };
 
-/** Instead of a digest, with `waits_for`: a task describes it soon, nobody can confirm it before. */
+/** Instead of a digest, with `waits_for`: a task describes it, and nobody confirms it before. */
 export const NOT_DESCRIBED = "";
 
 /** What members see of a proposal, and what they thereby approve. */

@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { runForService } from "../db/caller-context.ts";
 import { claimTasks } from "./claim-store.ts";
 import { createQueues, type TaskQueue, withoutPlace } from "./queues.ts";
 import { realTime } from "./real-time.ts";
@@ -33,7 +34,9 @@ export function createPump(
       if (at >= 0) queue.account_ids.splice(at, 1);
       queue.ended();
     };
-    const work = claimAndRun(queue, place, leavePlace).catch(deps.outage.failed);
+    // A set that leaves its place starts the next one, which is not part of its work.
+    const begin = () => claimAndRun(queue, place, leavePlace);
+    const work = runForService(begin).catch(deps.outage.failed);
     at_work.add(work);
     void work.finally(() => {
       at_work.delete(work);

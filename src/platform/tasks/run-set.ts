@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import { contextOfTasks, runFor } from "../db/caller-context.ts";
 import type { Database } from "../db/database.ts";
 import { backoffMs } from "./backoff.ts";
 import { describeError, type Outage } from "./outage.ts";
@@ -43,7 +44,7 @@ export async function runSet(
   const { set, unended } = createTaskSet(claim, leavePlace);
   const renewal = startRenewal(deps, claim);
   try {
-    await handler.handle(set);
+    await runFor(contextOfTasks(handler.kind), () => handler.handle(set));
     const left = unended();
     if (left.length === 0) deps.progressed();
     else await fail(deps, claim, left, new Error("the handler did not finish this task"));
