@@ -17,6 +17,8 @@ export type CallerContext = {
   is_gone: boolean;
   /** It has a connection. What it needs besides does not wait: it could wait for itself. */
   has_connection: boolean;
+  /** For how long it had connections, those of the same time added up. */
+  used_ms: number;
 };
 
 const contexts = new AsyncLocalStorage<CallerContext | undefined>();
@@ -28,8 +30,8 @@ const contexts = new AsyncLocalStorage<CallerContext | undefined>();
 const NOBODY = contextOf("", true);
 
 export function contextOf(name: string, is_begun = false): CallerContext {
-  const has_begun = is_begun;
-  return { name, is_task: false, is_known: true, has_begun, is_gone: false, has_connection: false };
+  const state = { has_begun: is_begun, is_gone: false, has_connection: false, used_ms: 0 };
+  return { name, is_task: false, is_known: true, ...state };
 }
 
 export function contextOfTasks(kind: string): CallerContext {

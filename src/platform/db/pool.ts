@@ -94,10 +94,12 @@ export function openPool(options: PoolOptions): ConnectionPool {
     const endTurn = await (caller.is_task ? task_turns : request_turns).take(caller);
     try {
       const client = await connectNow();
+      const from_ms = performance.now();
       // The driver sets it for each use.
       const { release } = client;
       client.release = (is_lost) => {
         release(is_lost);
+        caller.used_ms += performance.now() - from_ms;
         endTurn();
       };
       return client;

@@ -68,8 +68,8 @@ export function createPump(
       deps.log.warn(fields, "tasks were lost too often and will be retried one by one");
     }
     if (claim.tasks.length === 0) return;
-    if (is_closed) await updateLeases(deps.database, claim.lease_id, claim.tasks, null);
-    else await runSet(deps, queue.handler, claim, leavePlace);
+    if (is_closed) return updateLeases(deps.database, claim.lease_id, claim.tasks, null);
+    queue.took(claim.tasks.length, await runSet(deps, queue.handler, claim, leavePlace));
   }
 
   return {

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { setTimeout as sleep } from "node:timers/promises";
+import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { TaskHandler } from "../../../src/platform/tasks/run-set.ts";
 import { openTaskFixture, type TaskFixture } from "../../harness/task-fixture.ts";
 import { waitFor } from "../../harness/wait-for.ts";
@@ -7,10 +8,8 @@ let tasks: TaskFixture;
 beforeAll(async () => {
   tasks = await openTaskFixture();
 });
-afterAll(async () => {
-  await tasks.clear();
-  await tasks.drop();
-});
+afterEach(() => tasks.clear());
+afterAll(() => tasks.drop());
 
 it("tasks of one kind that wait for a lock leave connections to other kinds and to callers", async () => {
   const { database } = tasks;
@@ -48,4 +47,28 @@ it("tasks of one kind that wait for a lock leave connections to other kinds and 
   expect(holding).toBe(Math.floor((max * 3) / 4 / 2));
   released.resolve();
   await waitFor(async () => (await tasks.countTasks()) === 0);
+});
+
+it("after a set that used the database for long the next ones are smaller", async () => {
+  const { database } = tasks;
+  const sizes: number[] = [];
+  const heavy: TaskHandler = {
+    kind: "heavy",
+    set_max: 40,
+    sets_at_once: 1,
+    handle: async (set) => {
+      sizes.push(set.tasks.length);
+      // Waiting for somebody else's answer does not count.
+      await sleep(sizes.length === 1 ? 1_100 : 0);
+      const seconds = sizes.length === 2 ? 1.1 : 0;
+      await database.transaction(async (tx) => {
+        await tx.query("select pg_sleep($1)", [seconds]);
+        set.finish(tx, await set.lock(tx));
+      });
+    },
+  };
+  await tasks.enqueue("heavy", 130);
+  tasks.startWorker([heavy]);
+  await waitFor(async () => (await tasks.countTasks()) === 0);
+  expect(sizes).toEqual([40, 40, 20, 30]);
 });
