@@ -136,7 +136,7 @@ class BatchQueue<Command extends Batchable, Answer> {
       const is_full = fast >= max && (slow > 0 || this.#slow.isEmpty);
       if (is_full || this.#isGathering()) return;
       const now_ms = performance.now();
-      const next = Map.groupBy(this.#rounds.next(), (one) => this.#laneOf(one, now_ms));
+      const next = Map.groupBy(this.#rounds.next(), (one) => this.#paceOf(one, now_ms));
       // Slow accounts never delay the others, and use the whole queue only while these are quiet.
       const slow_max = fast > 0 || next.has("fast") ? 1 : max;
       if (next.has("fast") && fast < max) this.#start("fast", next.get("fast")!);
@@ -145,20 +145,20 @@ class BatchQueue<Command extends Batchable, Answer> {
     }
   }
 
-  #laneOf({ members }: Next<Waiting<Command, Answer>>, now_ms: number): "fast" | "slow" {
+  #paceOf({ members }: Next<Waiting<Command, Answer>>, now_ms: number): "fast" | "slow" {
     return this.#slow.has(members[0]!.command.account_id, now_ms) ? "slow" : "fast";
   }
 
-  #start(lane: "fast" | "slow", next: readonly Next<Waiting<Command, Answer>>[]): void {
+  #start(pace: "fast" | "slow", next: readonly Next<Waiting<Command, Answer>>[]): void {
     const parts = this.#takeSet(next);
     const count = parts.reduce((sum, { members }) => sum + members.length, 0);
     const account_ids = parts.map(({ members }) => members[0]!.command.account_id);
     const begun_ms = performance.now();
-    this.#in_flight[lane] += 1;
+    this.#in_flight[pace] += 1;
     void this.#runSet(parts).finally(() => {
       const ended_ms = performance.now();
       this.#slow.note(account_ids, ended_ms - begun_ms, ended_ms);
-      this.#in_flight[lane] -= 1;
+      this.#in_flight[pace] -= 1;
       this.#gather(count);
       this.#pump();
     });

@@ -8,7 +8,7 @@ const SUSPECTED_MAX = 4;
 const SUSPECTED_FOR_MS = 30 * SECOND_MS;
 const ACCOUNTS_MAX = 10_000;
 
-/** `in_slow_ms`: how long the slow sets took in which it was since it last was in a fast one alone. */
+/** `in_slow_ms`: how long its slow sets took since it was last alone in a fast one. */
 type Notes = { in_slow_ms: number; until_ms: number };
 
 /**
