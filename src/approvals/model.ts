@@ -109,11 +109,14 @@ export type Content = {
   details: readonly Detail[];
   /** Why it needs two people, as a sentence. */
   why: string;
-  /** Of what the members approve: once it has changed, the proposal is void. */
+  /** Of what the members approve: once it has changed, the proposal is void. Or NOT_DESCRIBED. */
   digest: string;
   /** Why nobody can confirm it yet: what it is about is still incomplete. */
   waits_for?: string | null;
 };
+
+/** Instead of a digest, with `waits_for`: a task describes it, and nobody confirms it before. */
+export const NOT_DESCRIBED = "";
 
 /** What members see of a proposal, and what they thereby approve. */
 export type Description = {

@@ -2,7 +2,13 @@ import { isSessionCredential } from "../accounts/member-callers/authenticate-mem
 import { actorOf } from "../accounts/model.ts";
 import type { Command } from "../platform/commands/use-case.ts";
 import { findMissing } from "./kinds.ts";
-import { type Content, type Description, digestDescription, type Proposal } from "./model.ts";
+import {
+  type Content,
+  type Description,
+  digestDescription,
+  NOT_DESCRIBED,
+  type Proposal,
+} from "./model.ts";
 import { newProposal } from "./record-proposals.ts";
 import type { NewProposal, Proposer } from "./store.ts";
 
@@ -19,7 +25,8 @@ export function propose(
 ): NewProposal {
   checkDescription(proposed.kind, sealed.content);
   const { account_id, credential_id } = command;
-  const proposer = proposerOf(command);
+  // What nobody can have seen yet has no votes.
+  const proposer = sealed.content.digest === NOT_DESCRIBED ? null : proposerOf(command);
   const proposal = newProposal({ account_id, ...proposed }, actorOf(command), proposer, now);
   const proposed_by_person = memberOf(command) ?? key_creators.get(credential_id) ?? null;
   return { proposal: { ...proposal, proposed_by_person }, proposer, ...sealed };

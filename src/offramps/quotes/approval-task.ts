@@ -1,5 +1,10 @@
 import { endProposal } from "../../approvals/end-proposal.ts";
-import { CONTENT_CHANGED, type ProposalStatus, runProposalKind } from "../../approvals/model.ts";
+import {
+  CONTENT_CHANGED,
+  NOT_DESCRIBED,
+  type ProposalStatus,
+  runProposalKind,
+} from "../../approvals/model.ts";
 import {
   findContents,
   lockProposal,
@@ -10,9 +15,11 @@ import { assertApproved } from "../../approvals/tasks.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
+import { SECOND_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { oneByOne } from "../../platform/tasks/one-by-one.ts";
 import type { TaskHandler } from "../../platform/tasks/run-set.ts";
-import { updateTasksDue } from "../../platform/tasks/tasks.ts";
+import { type Task, updateTasksDue } from "../../platform/tasks/tasks.ts";
 import { claimBeforePayout } from "../claim-store.ts";
 import { CHUNK } from "../fund-offramps.ts";
 import type { GatePolicy } from "../gates.ts";
@@ -22,11 +29,11 @@ import type { OfframpRenderer } from "../render.ts";
 import { toOfframps } from "../store.ts";
 import { ASSESS_OFFRAMP_TASK } from "../task-kinds.ts";
 import { endQuote } from "./close-quote.ts";
-import { describeTerms } from "./describe-quote.ts";
+import { describeTerms, isDescribedLater } from "./describe-quote.ts";
 import { PAY_QUOTE } from "./late-payees.ts";
 import type { Quote } from "./model.ts";
 import { digestTerms, loadTerms } from "./quote-terms.ts";
-import { lockQuotes, updateProgress } from "./store.ts";
+import { findQuotes, lockQuotes, updateProgress } from "./store.ts";
 
 type ApprovalTaskDeps = {
   database: Database;
@@ -44,9 +51,13 @@ const REFUSALS: Readonly<Partial<Record<ProposalStatus, string>>> = {
 
 const QUOTE_ENDED = "The quote has ended.";
 
+/** A quote of thousands of payouts is read for each description, and has thousands of documents. */
+const DESCRIBED_AGAIN_AFTER_MS = 5 * SECOND_MS;
+
 /**
- * Follows the end of a proposal to pay a quote: once it is confirmed, the offramps go on; otherwise
- * they fail, in chunks, and what was paid for them stays owed to the user.
+ * Describes a pending proposal to pay a quote as its payouts are now, and follows its end: once it
+ * is confirmed, the offramps go on; otherwise they fail, in chunks, and what was paid for them
+ * stays owed to the user.
  */
 export function payQuoteTask(deps: ApprovalTaskDeps): TaskHandler {
   return {
@@ -54,95 +65,112 @@ export function payQuoteTask(deps: ApprovalTaskDeps): TaskHandler {
     set_max: 20,
     handle: async (set) => {
       // Many payouts may have changed since, each with a task: one look serves all of them.
-      const by_proposal = Map.groupBy(set.tasks, (task) => `${task.account_id} ${task.record_id}`);
-      for (const due of by_proposal.values()) {
+      const nameOf = ({ account_id, record_id }: Task) => `${account_id} ${record_id}`;
+      const by_proposal = Map.groupBy(set.tasks, nameOf);
+      await oneByOne(deps.database, set, async (task) => {
+        const due = by_proposal.get(nameOf(task));
+        by_proposal.delete(nameOf(task));
+        if (!due) return;
         await deps.database.transaction(async (tx) => {
           const tasks = await set.lock(tx, due);
           if (tasks.length === 0) return;
-          const { account_id, record_id } = due[0]!;
-          const proposal = await lockProposal(tx, account_id, record_id);
-          const has_more = proposal ? await follow(tx, deps, proposal, set.now) : false;
-          if (has_more) set.postpone(tx, tasks, set.now);
+          const proposal = await lockProposal(tx, task.account_id, task.record_id);
+          const next_at = proposal ? await follow(tx, deps, proposal, set.now) : null;
+          if (next_at) set.postpone(tx, tasks, next_at);
           else set.finish(tx, tasks);
         });
-      }
+      });
     },
   };
 }
 
-/** Returns whether more offramps are left to fail. */
+/** Returns when there is more to do: now, if more offramps are left to fail. */
 async function follow(
   tx: Transaction,
   deps: ApprovalTaskDeps,
   proposal: SealedProposal,
   now: Date,
-): Promise<boolean> {
-  const { account_id, record_id } = proposal;
-  const [quote] = await lockQuotes(tx, [{ account_id, id: record_id }]);
-  if (!quote) return false;
-  if (proposal.status === "pending") return check(tx, deps, proposal, quote, now);
+): Promise<Date | null> {
+  if (proposal.status === "pending") return check(tx, deps, proposal, now);
+  const quote = await lockQuoteOf(tx, proposal);
+  if (!quote) return null;
   if (proposal.status !== "confirmed") return refuse(tx, deps, quote, proposal.status, now);
   assertApproved(tx, proposal);
-  const { terms, is_same } = await compareTerms(tx, deps, proposal, quote, now);
-  if (!is_same) return makeVoid(tx, deps, proposal, quote, CONTENT_CHANGED, now);
+  const content = (await findContents(tx, deps.keyring, [proposal])).get(proposal.id);
+  const { terms } = await openTerms(tx, deps, quote, now);
+  if (content?.digest !== digestTerms(terms)) {
+    return makeVoid(tx, deps, proposal, CONTENT_CHANGED, now);
+  }
   updateProgress(tx, { ...quote, approval_status: "done", updated_at: now });
   endProposal(tx, proposal, { status: "done", outcome: null, actor: "worker" }, now);
   const offramp_ids = terms.map(({ offramp }) => offramp.id);
+  const { account_id } = proposal;
   updateTasksDue(tx, { account_id, kinds: [ASSESS_OFFRAMP_TASK] }, offramp_ids, now);
-  return false;
+  return null;
+}
+
+function lockQuoteOf(tx: Transaction, proposal: SealedProposal): Promise<Quote | undefined> {
+  const { account_id, record_id: id } = proposal;
+  return lockQuotes(tx, [{ account_id, id }]).then(([quote]) => quote);
 }
 
 /**
  * A payout of the quote changed while the proposal is pending. Until somebody has voted, it shows
- * the new content; after the first vote it is void.
+ * the new content; after the first vote it is void. Reads the quote without its lock, for which its
+ * documents and payouts would wait: what changes meanwhile is checked by a task of its own, and
+ * whoever confirms the proposal is held to what they saw.
  */
 async function check(
   tx: Transaction,
   deps: ApprovalTaskDeps,
   proposal: SealedProposal,
-  quote: Quote,
   now: Date,
-): Promise<boolean> {
-  const { content, terms, is_same, keys } = await compareTerms(tx, deps, proposal, quote, now);
+): Promise<Date | null> {
+  const { account_id, record_id: id } = proposal;
+  const [quote] = await findQuotes(tx, [{ account_id, id }]);
+  if (!quote) return null;
+  const content = (await findContents(tx, deps.keyring, [proposal])).get(proposal.id);
+  if (content && isDescribedLater(quote) && content.digest !== NOT_DESCRIBED) {
+    const again_at = new Date(proposal.updated_at.getTime() + DESCRIBED_AGAIN_AFTER_MS);
+    if (again_at > now) return again_at;
+  }
+  const { keys, terms } = await openTerms(tx, deps, quote, now);
   const is_over =
     quote.closed_at !== null || terms.every(({ offramp }) => offramp.status === "failed");
-  if (!content || is_over) return makeVoid(tx, deps, proposal, quote, QUOTE_ENDED, now);
+  if (!content || is_over) return makeVoid(tx, deps, proposal, QUOTE_ENDED, now);
   if (proposal.votes.length > 0) {
-    return is_same ? false : makeVoid(tx, deps, proposal, quote, CONTENT_CHANGED, now);
+    const is_same = content.digest === digestTerms(terms);
+    return is_same ? null : makeVoid(tx, deps, proposal, CONTENT_CHANGED, now);
   }
   const { summary: _, ...described } = await describeTerms(tx, { ...deps, keys }, quote, terms);
   if (described.digest !== content.digest || described.waits_for !== content.waits_for) {
     const key = keys.get(quote.account_id, quote.user_id)!;
     updateContent(tx, { proposal, content: { ...content, ...described }, key }, now);
   }
-  return false;
+  return null;
 }
 
-/** Whether the payouts are still those that the members saw. */
-async function compareTerms(
+async function openTerms(
   tx: Transaction,
   { keyring, catalogue }: ApprovalTaskDeps,
-  proposal: SealedProposal,
   quote: Quote,
   now: Date,
 ) {
   const { account_id, user_id } = quote;
   const keys = await keyring.openUserKeys(tx, [{ account_id, user_id }]);
-  const content = (await findContents(tx, keyring, [proposal])).get(proposal.id);
-  const terms = await loadTerms(tx, { catalogue, keyring, keys }, quote, now);
-  return { keys, content, terms, is_same: content?.digest === digestTerms(terms) };
+  return { keys, terms: await loadTerms(tx, { catalogue, keyring, keys }, quote, now) };
 }
 
-function makeVoid(
+async function makeVoid(
   tx: Transaction,
   deps: ApprovalTaskDeps,
   proposal: SealedProposal,
-  quote: Quote,
   outcome: string,
   now: Date,
-): Promise<boolean> {
+): Promise<Date | null> {
+  const quote = await lockQuoteOf(tx, proposal);
   endProposal(tx, proposal, { status: "void", outcome, actor: "worker" }, now);
-  return refuse(tx, deps, quote, "void", now);
+  return quote ? refuse(tx, deps, quote, "void", now) : null;
 }
 
 async function refuse(
@@ -151,12 +179,12 @@ async function refuse(
   quote: Quote,
   status: ProposalStatus,
   now: Date,
-): Promise<boolean> {
+): Promise<Date | null> {
   const message = REFUSALS[status];
-  if (message === undefined) return false;
+  if (message === undefined) return null;
   const refused: Quote = { ...quote, approval_status: status as Quote["approval_status"] };
   if (quote.approval_status === "pending") updateProgress(tx, { ...refused, updated_at: now });
-  if (!quote.funded_at) return (await endQuote(tx, deps, refused, now, message)) !== null;
+  if (!quote.funded_at) return (await endQuote(tx, deps, refused, now, message)) ? now : null;
   const { account_id, user_id } = quote;
   const rows = await claimBeforePayout(tx, quote, CHUNK);
   const keys = await deps.keyring.openUserKeys(tx, [{ account_id, user_id }]);
@@ -180,5 +208,5 @@ async function refuse(
     now,
   );
   recordGiveUps(tx, given_up, now);
-  return given_up.length > 0;
+  return given_up.length > 0 ? now : null;
 }

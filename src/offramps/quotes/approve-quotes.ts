@@ -7,15 +7,20 @@ import {
   loadSums,
 } from "../../approvals/approval-sums.ts";
 import { propose } from "../../approvals/propose.ts";
-import { recordProposals } from "../../approvals/record-proposals.ts";
 import type { NewProposal } from "../../approvals/store.ts";
 import type { ApprovalRules } from "../../approvals/with-approval.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { Command } from "../../platform/commands/use-case.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { GatePolicy } from "../gates.ts";
-import { describeQuote, type QuoteDescription } from "./describe-quote.ts";
-import { COOLING_OFF, findLatePayees, isAnyCoolingOff, PAY_QUOTE } from "./late-payees.ts";
+import { describeNewQuote, type QuoteDescription } from "./describe-quote.ts";
+import {
+  COOLING_OFF,
+  findLatePayees,
+  isAnyCoolingOff,
+  PAY_QUOTE,
+  recordQuoteProposals,
+} from "./late-payees.ts";
 import type { LoadedQuotes } from "./load-quotes.ts";
 import type { Quote } from "./model.ts";
 
@@ -68,7 +73,7 @@ export async function loadApprovals(
   const names = { catalogue, keys, keyring: rules.keyring, policy };
   const descriptions = await Promise.all(
     may_need.map(
-      async (quote) => [quote.id, await describeQuote(tx, names, quote, rules.now())] as const,
+      async (quote) => [quote.id, await describeNewQuote(tx, names, quote, rules.now())] as const,
     ),
   );
   const credentials = may_need.length > 0 ? commands.map((command) => command.credential_id) : [];
@@ -124,5 +129,5 @@ export function recordApprovals(
 ): void {
   sums.record(tx, now);
   const proposals = decided.flatMap(({ proposal }) => proposal ?? []);
-  if (proposals.length > 0) recordProposals(tx, proposals, now);
+  if (proposals.length > 0) recordQuoteProposals(tx, proposals, now);
 }

@@ -1,14 +1,17 @@
 import { findKeyCreators } from "../../accounts/api-key-store.ts";
 import { listAuditByRecord } from "../../accounts/audit-store.ts";
 import { isCoolingOff } from "../../approvals/cooling-off.ts";
+import { NOT_DESCRIBED, runProposalKind } from "../../approvals/model.ts";
 import { newProposal, recordProposals } from "../../approvals/record-proposals.ts";
+import type { NewProposal } from "../../approvals/store.ts";
 import type { ApprovalRules } from "../../approvals/with-approval.ts";
 import { hasGoneBack } from "../../balances/sender-store.ts";
 import type { Catalogue } from "../../catalogue/catalogue.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
+import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import type { GatePolicy } from "../gates.ts";
-import { describeQuote } from "./describe-quote.ts";
+import { describeNewQuote } from "./describe-quote.ts";
 import type { Quote } from "./model.ts";
 import { findNewestPayee } from "./payee-store.ts";
 
@@ -64,7 +67,7 @@ export async function proposeLatePayees(
   const { account_id, user_id, deposit_token: currency } = quote;
   const keys = await keyring.openUserKeys(tx, [{ account_id, user_id }]);
   const names = { catalogue, policy, keyring, keys };
-  const { summary, ...described } = await describeQuote(tx, names, quote, now);
+  const { summary, ...described } = await describeNewQuote(tx, names, quote, now);
   const toUsd = await approvals.usdValue(tx);
   const amount = quote.token_amount - quote.token_fees;
   const amount_usd = toUsd({ amount, currency, is_paid_out: true });
@@ -74,8 +77,20 @@ export async function proposeLatePayees(
   const content = { ...described, input: null, why: COOLING_OFF };
   const key = keys.get(account_id, user_id)!;
   const added = { proposal, proposer: null, content, subject_id: user_id, key };
-  recordProposals(tx, [added], now);
+  recordQuoteProposals(tx, [added], now);
   return { ...quote, proposal_id: proposal.id, approval_status: "pending" };
+}
+
+/** Those that are not described yet have a task that does it. */
+export function recordQuoteProposals(
+  tx: Transaction,
+  added: readonly NewProposal[],
+  now: Date,
+): void {
+  recordProposals(tx, added, now);
+  const later = added.filter(({ content }) => content.digest === NOT_DESCRIBED);
+  const proposals = later.map(({ proposal }) => proposal);
+  enqueueTasks(tx, runProposalKind(PAY_QUOTE), proposals, now);
 }
 
 /** The member who executed or funded the quote, or created the key that did: never votes last. */

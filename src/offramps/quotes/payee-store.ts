@@ -10,12 +10,29 @@ type PayeeFacts = {
   created_at: Date;
 };
 
+/** How many payouts of a currency there are, and their sum. */
+export type CurrencySum = { currency: string; count: number; amount: bigint };
+
 /** A payment detail that a payout has reached by this rail. */
 type PaidDetail = { id: string; rails: Rail };
 
 /** Payment details with one number, and their payouts, that are read for what was paid before. */
 const PAID_DETAILS_MAX = 20;
 const PAID_OFFRAMPS_MAX = 100;
+
+/** What a quote's offramps pay, without those given up. */
+export function listQuoteSums(
+  session: Session,
+  { account_id, id }: RecordKey,
+): Promise<CurrencySum[]> {
+  return session.query<CurrencySum>(
+    `select destination_currency as currency, count(*)::int as count,
+       sum(destination_amount)::bigint as amount
+     from offramps where account_id = $1 and quote_id = $2 and status <> 'failed'
+     group by 1 order by 1`,
+    [account_id, id],
+  );
+}
 
 /** Destinations of a quote's offramps. */
 export function listPayees(

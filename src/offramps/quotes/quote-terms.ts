@@ -12,7 +12,7 @@ import { digestOf } from "../../platform/sealing/seal.ts";
 import type { Offramp } from "../model.ts";
 import { listQuoteOfframps, type OfframpRow, toOfframps } from "../store.ts";
 import type { Quote } from "./model.ts";
-import { listPaidDetails, listPayees } from "./payee-store.ts";
+import { type CurrencySum, listPaidDetails, listPayees } from "./payee-store.ts";
 
 /** A payout of a quote, with what members need to know of its payee. */
 export type PayoutTerms = {
@@ -158,15 +158,22 @@ export function sumByPayee(terms: readonly PayoutTerms[]): PayeeSum[] {
   return sums.sort((a, b) => rank(b) - rank(a) || (a.tokens > b.tokens ? -1 : 1));
 }
 
-/** `12 eur, 5 usd` */
-export function totalOf(terms: readonly PayoutTerms[]): string {
+export function sumByCurrency(terms: readonly PayoutTerms[]): CurrencySum[] {
   const by_currency = Map.groupBy(terms, ({ offramp }) => offramp.destination_currency);
-  return [...by_currency]
-    .map(([currency, ones]) => {
-      const amount = ones.reduce((sum, { offramp }) => sum + offramp.destination_amount, 0n);
-      return moneyOf(amount, currency);
-    })
-    .join(", ");
+  return [...by_currency].map(([currency, ones]) => ({
+    currency,
+    count: ones.length,
+    amount: ones.reduce((sum, { offramp }) => sum + offramp.destination_amount, 0n),
+  }));
+}
+
+export function countOf(sums: readonly CurrencySum[]): number {
+  return sums.reduce((count, sum) => count + sum.count, 0);
+}
+
+/** `12 eur, 5 usd` */
+export function textOf(sums: readonly CurrencySum[]): string {
+  return sums.map(({ amount, currency }) => moneyOf(amount, currency)).join(", ");
 }
 
 export function moneyOf(amount: bigint, currency: string): string {

@@ -1,7 +1,8 @@
 import { Refusal } from "../errors.ts";
 import { Shares } from "../shares.ts";
 import { Fitting } from "./fitting.ts";
-import { type Part, Rounds } from "./rounds.ts";
+import { type Next, type Part, Rounds } from "./rounds.ts";
+import { SlowAccounts } from "./slow-accounts.ts";
 import { SET_ROWS_MAX } from "./use-case.ts";
 
 /** What the batcher needs to know about a command to place it. */
@@ -31,6 +32,8 @@ export type BatcherOptions<Command extends Batchable, Answer> = {
   bytes_max?: number;
   /** These limits apply to each of the two queues; each account has its share of what may wait. */
   batches_in_flight_max?: number;
+  /** An account whose batches take longer has them apart from the others' (`slow-accounts.ts`). */
+  slow_after_ms?: number;
   /** How long a batch waits at most for callers that were just answered; 0 to not wait. */
   gather_ms?: number;
   commands_queued_max?: number;
@@ -45,6 +48,7 @@ type Waiting<Command, Answer> = {
 };
 
 type Space = { rows: number; bytes: number };
+type Parts<Command, Answer> = Part<Waiting<Command, Answer>>[];
 
 /** A command with more rows than this uses a separate queue, so that small ones do not wait. */
 const LARGE_ROWS = 100;
@@ -74,17 +78,19 @@ export class Batcher<Command extends Batchable, Answer> {
 }
 
 class BatchQueue<Command extends Batchable, Answer> {
-  readonly #options: Required<BatcherOptions<Command, Answer>>;
+  readonly #options: Required<Omit<BatcherOptions<Command, Answer>, "slow_after_ms">>;
   readonly #rounds = new Rounds<Waiting<Command, Answer>>();
   readonly #fitting: Fitting;
+  readonly #slow: SlowAccounts;
   readonly #queued: Shares;
   readonly #queued_bytes: Shares;
   #count = 0;
-  #in_flight = 0;
+  readonly #in_flight = { fast: 0, slow: 0 };
   #expected = 0;
   #gathering: NodeJS.Timeout | undefined;
 
-  constructor(options: BatcherOptions<Command, Answer>) {
+  constructor({ slow_after_ms, ...options }: BatcherOptions<Command, Answer>) {
+    this.#slow = new SlowAccounts(slow_after_ms);
     this.#options = {
       rows_max: SET_ROWS_MAX,
       bytes_max: 1_000_000,
@@ -124,17 +130,38 @@ class BatchQueue<Command extends Batchable, Answer> {
   }
 
   #pump(): void {
-    while (this.#queued.sum > 0 && this.#in_flight < this.#options.batches_in_flight_max) {
-      if (this.#isGathering()) return;
-      const parts = this.#takeSet();
-      const count = parts.reduce((sum, { members }) => sum + members.length, 0);
-      this.#in_flight += 1;
-      void this.#runSet(parts).finally(() => {
-        this.#in_flight -= 1;
-        this.#gather(count);
-        this.#pump();
-      });
+    while (this.#queued.sum > 0) {
+      const { fast, slow } = this.#in_flight;
+      const { batches_in_flight_max: max } = this.#options;
+      const is_full = fast >= max && (slow > 0 || this.#slow.isEmpty);
+      if (is_full || this.#isGathering()) return;
+      const now_ms = performance.now();
+      const next = Map.groupBy(this.#rounds.next(), (one) => this.#paceOf(one, now_ms));
+      // Slow accounts never delay the others, and use the whole queue only while these are quiet.
+      const slow_max = fast > 0 || next.has("fast") ? 1 : max;
+      if (next.has("fast") && fast < max) this.#start("fast", next.get("fast")!);
+      else if (next.has("slow") && slow < slow_max) this.#start("slow", [next.get("slow")![0]!]);
+      else return;
     }
+  }
+
+  #paceOf({ members }: Next<Waiting<Command, Answer>>, now_ms: number): "fast" | "slow" {
+    return this.#slow.has(members[0]!.command.account_id, now_ms) ? "slow" : "fast";
+  }
+
+  #start(pace: "fast" | "slow", next: readonly Next<Waiting<Command, Answer>>[]): void {
+    const parts = this.#takeSet(next);
+    const count = parts.reduce((sum, { members }) => sum + members.length, 0);
+    const account_ids = parts.map(({ members }) => members[0]!.command.account_id);
+    const begun_ms = performance.now();
+    this.#in_flight[pace] += 1;
+    void this.#runSet(parts).finally(() => {
+      const ended_ms = performance.now();
+      this.#slow.note(account_ids, ended_ms - begun_ms, ended_ms);
+      this.#in_flight[pace] -= 1;
+      this.#gather(count);
+      this.#pump();
+    });
   }
 
   /**
@@ -161,13 +188,12 @@ class BatchQueue<Command extends Batchable, Answer> {
   }
 
   /** Takes commands account by account; while several accounts wait, each gets its share. */
-  #takeSet(): Part<Waiting<Command, Answer>>[] {
+  #takeSet(all: readonly Next<Waiting<Command, Answer>>[]): Parts<Command, Answer> {
     const { rows_max, bytes_max, across_accounts } = this.#options;
-    const all = this.#rounds.next();
     const next = across_accounts ? all : all.slice(0, 1);
     const part = next.length > 1 ? ACCOUNT_SHARE : 1;
     const free: Space = { rows: rows_max, bytes: bytes_max };
-    const parts: Part<Waiting<Command, Answer>>[] = [];
+    const parts: Parts<Command, Answer> = [];
     for (const one of next) {
       const share = { rows: rows_max * part, bytes: bytes_max * part };
       const count = this.#countFitting(one.members, free, share, parts.length === 0);
@@ -205,7 +231,7 @@ class BatchQueue<Command extends Batchable, Answer> {
     return count;
   }
 
-  async #runSet(parts: readonly Part<Waiting<Command, Answer>>[]): Promise<void> {
+  async #runSet(parts: Readonly<Parts<Command, Answer>>): Promise<void> {
     const set = parts.flatMap(({ members }) => members);
     let answers: Map<Command, Answer | PutOff>;
     try {

@@ -6,7 +6,7 @@ type Line<One> = { turn: number; members: One[] };
 type Account<One> = { turn: number; lines: Map<string, Line<One>> };
 
 /** The sender whose turn it is in an account. */
-type Next<One> = { account: Account<One>; line: Line<One>; members: readonly One[] };
+export type Next<One> = { account: Account<One>; line: Line<One>; members: readonly One[] };
 
 /** What a set took of one account, and the turns that were used for it. */
 export type Part<One> = { members: readonly One[]; account_turn: number; line_turn: number };

@@ -1,13 +1,15 @@
 import { AsyncLocalStorage } from "node:async_hooks";
 
 /**
- * On whose behalf the current work runs. Everything that a request starts inherits it, whatever its
- * route: so the pool of connections knows whose work waits, and lets callers take turns
- * (connection-turns.ts). Without a context, work is the service's own, such as the worker's.
+ * On whose behalf the current work runs. What a request or a set of tasks starts inherits
+ * it: so the pool of connections knows whose work waits, and lets callers and kinds of tasks take
+ * turns (connection-turns.ts). Without a context, work is the service's own, such as claims.
  */
 export type CallerContext = {
-  /** An account; the caller's network while the account is not known. */
+  /** An account; the caller's network while the account is not known; for tasks their kind. */
   name: string;
+  /** Tasks have connections of their own to take turns for. */
+  is_task: boolean;
   /** False while it is a network: somebody can have as many as they like. */
   is_known: boolean;
   /** Something was done for it already: it may still be delayed, but is not refused. */
@@ -15,6 +17,8 @@ export type CallerContext = {
   is_gone: boolean;
   /** It has a connection. What it needs besides does not wait: it could wait for itself. */
   has_connection: boolean;
+  /** For how long it had connections, those of the same time added up. */
+  used_ms: number;
 };
 
 const contexts = new AsyncLocalStorage<CallerContext | undefined>();
@@ -26,7 +30,12 @@ const contexts = new AsyncLocalStorage<CallerContext | undefined>();
 const NOBODY = contextOf("", true);
 
 export function contextOf(name: string, is_begun = false): CallerContext {
-  return { name, is_known: true, has_begun: is_begun, is_gone: false, has_connection: false };
+  const state = { has_begun: is_begun, is_gone: false, has_connection: false, used_ms: 0 };
+  return { name, is_task: false, is_known: true, ...state };
+}
+
+export function contextOfTasks(kind: string): CallerContext {
+  return { ...contextOf(kind, true), is_task: true };
 }
 
 export function contextOfNetwork(network: string): CallerContext {
@@ -58,7 +67,7 @@ export function runWithConnection<Result>(work: () => Result): Result {
 /** The account of the current request is known from here on. */
 export function setCaller(account_id: string): void {
   const caller = contexts.getStore();
-  if (!caller || caller === NOBODY || caller.name === account_id) return;
+  if (!caller || caller === NOBODY || caller.is_task || caller.name === account_id) return;
   caller.name = account_id;
   caller.is_known = true;
   caller.has_begun = false;

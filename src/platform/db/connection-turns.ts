@@ -4,15 +4,12 @@ import { Shares } from "../shares.ts";
 import type { CallerContext } from "./caller-context.ts";
 import { NoTurnError } from "./outages.ts";
 
-/** Of the connections; the service's own work, such as payouts, does not wait for callers. */
-const CALLERS_PART = 3 / 4;
-/** A caller may use so many times what it leaves free: alone it uses three quarters. */
-const USED_TO_FREE = 3;
+/** Of the connections, for callers, and for tasks: each leaves a quarter to the other. */
+const PART = 3 / 4;
 /** Of the callers' connections, for all networks together whose account is not known. */
 const UNKNOWN_PART = 1 / 2;
 /** Of one caller; each keeps its request in memory. */
 const WAITING_MAX = 1_000;
-const WAIT_MAX_MS = 10 * SECOND_MS;
 const RETRY_AFTER_SECONDS = 1;
 
 type Begin = () => void;
@@ -26,6 +23,18 @@ type Kind = {
   used_max: number;
 };
 
+type Rules = {
+  /** A caller may use so many times what it leaves free. */
+  used_to_free: number;
+  /** Null for as long as it takes. */
+  wait_max_ms: number | null;
+};
+
+/** One alone uses three quarters. */
+export const REQUEST_TURNS: Rules = { used_to_free: 3, wait_max_ms: 10 * SECOND_MS };
+/** One kind alone uses half. Its tasks keep their lease while they wait, so nothing is lost. */
+export const TASK_TURNS: Rules = { used_to_free: 1, wait_max_ms: null };
+
 /**
  * Who may use a connection next. Every caller has its share and a line of its own, and the lines
  * take turns: one that sends thousands of requests, to whatever route, delays only itself. Known
@@ -34,15 +43,17 @@ type Kind = {
  */
 export class ConnectionTurns {
   readonly #max: number;
+  readonly #wait_max_ms: number | null;
   readonly #used: Shares;
   readonly #known: Kind;
   readonly #unknown: Kind;
   #next: Kind;
   #waiting = 0;
 
-  constructor(connections_max: number) {
-    this.#max = Math.max(1, Math.floor(connections_max * CALLERS_PART));
-    this.#used = new Shares(this.#max, this.#max, USED_TO_FREE);
+  constructor(connections_max: number, { used_to_free, wait_max_ms }: Rules = REQUEST_TURNS) {
+    this.#max = Math.max(1, Math.floor(connections_max * PART));
+    this.#wait_max_ms = wait_max_ms;
+    this.#used = new Shares(this.#max, this.#max, used_to_free);
     this.#known = { lines: new Map(), used: 0, used_max: this.#max };
     const unknown_max = Math.max(1, Math.floor(this.#max * UNKNOWN_PART));
     this.#unknown = { lines: new Map(), used: 0, used_max: unknown_max };
@@ -93,10 +104,11 @@ export class ConnectionTurns {
         leave();
         resolve();
       };
-      const timer = setTimeout(() => {
+      const giveUp = () => {
         leave();
         reject(new NoTurnError("no connection was free in time"));
-      }, WAIT_MAX_MS);
+      };
+      const timer = this.#wait_max_ms === null ? undefined : setTimeout(giveUp, this.#wait_max_ms);
       waiting.add(begin);
     });
   }

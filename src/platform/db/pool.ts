@@ -1,7 +1,7 @@
 import type { Socket } from "node:net";
 import pg from "pg";
 import { currentCaller } from "./caller-context.ts";
-import { ConnectionTurns } from "./connection-turns.ts";
+import { ConnectionTurns, REQUEST_TURNS, TASK_TURNS } from "./connection-turns.ts";
 import { readHosts } from "./hosts.ts";
 import { DatabaseUnavailableError } from "./outages.ts";
 
@@ -49,7 +49,8 @@ export function openPool(options: PoolOptions): ConnectionPool {
   const { connections_max, pipeline, answer_max_ms, on_error } = options;
   const { urls, must_write } = readHosts(options.url) ?? { urls: [options.url], must_write: false };
   const lost = new WeakSet<pg.ClientBase>();
-  const turns = new ConnectionTurns(connections_max);
+  const request_turns = new ConnectionTurns(connections_max, REQUEST_TURNS);
+  const task_turns = new ConnectionTurns(connections_max, TASK_TURNS);
   let host = 0;
   const pool = new pg.Pool({
     connectionString: urls[host]!,
@@ -90,13 +91,15 @@ export function openPool(options: PoolOptions): ConnectionPool {
   async function connect(): Promise<pg.PoolClient> {
     const caller = currentCaller();
     if (!caller || caller.has_connection) return connectNow();
-    const endTurn = await turns.take(caller);
+    const endTurn = await (caller.is_task ? task_turns : request_turns).take(caller);
     try {
       const client = await connectNow();
+      const from_ms = performance.now();
       // The driver sets it for each use.
       const { release } = client;
       client.release = (is_lost) => {
         release(is_lost);
+        caller.used_ms += performance.now() - from_ms;
         endTurn();
       };
       return client;
@@ -113,7 +116,7 @@ export function openPool(options: PoolOptions): ConnectionPool {
     use: () => ({
       in_use: pool.totalCount - pool.idleCount,
       idle: pool.idleCount,
-      waiting: pool.waitingCount + turns.waiting,
+      waiting: pool.waitingCount + request_turns.waiting + task_turns.waiting,
       max: connections_max,
     }),
     end: () => {

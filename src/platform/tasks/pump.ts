@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { runForService } from "../db/caller-context.ts";
 import { claimTasks } from "./claim-store.ts";
 import { createQueues, type TaskQueue, withoutPlace } from "./queues.ts";
 import { realTime } from "./real-time.ts";
@@ -33,7 +34,9 @@ export function createPump(
       if (at >= 0) queue.account_ids.splice(at, 1);
       queue.ended();
     };
-    const work = claimAndRun(queue, place, leavePlace).catch(deps.outage.failed);
+    // A set that leaves its place starts the next one, which is not part of its work.
+    const begin = () => claimAndRun(queue, place, leavePlace);
+    const work = runForService(begin).catch(deps.outage.failed);
     at_work.add(work);
     void work.finally(() => {
       at_work.delete(work);
@@ -65,8 +68,8 @@ export function createPump(
       deps.log.warn(fields, "tasks were lost too often and will be retried one by one");
     }
     if (claim.tasks.length === 0) return;
-    if (is_closed) await updateLeases(deps.database, claim.lease_id, claim.tasks, null);
-    else await runSet(deps, queue.handler, claim, leavePlace);
+    if (is_closed) return updateLeases(deps.database, claim.lease_id, claim.tasks, null);
+    queue.took(claim.tasks.length, await runSet(deps, queue.handler, claim, leavePlace));
   }
 
   return {

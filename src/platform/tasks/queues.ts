@@ -5,7 +5,7 @@ import type { DueKind } from "./store.ts";
 export type TaskQueue = {
   handler: TaskHandler;
   failed: boolean;
-  /** How many tasks a claim takes. */
+  /** How many tasks a claim takes; fewer after a set that took long. */
   limit: number;
   /** Whose failed tasks run: an account as often as it has places. */
   account_ids: string[];
@@ -13,6 +13,8 @@ export type TaskQueue = {
   turn: string | null;
   /** The claim succeeded or failed; `more` if there may be further due tasks. */
   claimed(more: boolean): void;
+  /** For how long a set with so many tasks used the database. */
+  took(tasks: number, ms: number): void;
   /** The claimed tasks have ended, or no longer need their slot. */
   ended(): void;
 };
@@ -38,6 +40,14 @@ const SETS_AT_ONCE = 2;
 const FAILED_AT_ONCE = 4;
 // One place is left to other accounts: those of one may all hang.
 const FAILED_PER_ACCOUNT = FAILED_AT_ONCE - 1;
+
+/**
+ * A set that has begun is not interrupted, and what its tasks cost is not always known: after one
+ * that took long the next ones are smaller, down to a tenth, so that other accounts have their
+ * turns sooner.
+ */
+const LONG_SET_MS = 1_000;
+const SMALLEST_PART = 1 / 10;
 
 /**
  * Decides which queue may claim next: at most one claim at a time per queue, a limit of sets per
@@ -68,6 +78,14 @@ export function createQueues(
           state.claiming = false;
           state.due ||= more;
           next();
+        },
+        took: (tasks, ms) => {
+          const { set_max } = handler;
+          const queue = state.queue;
+          const least = Math.ceil(set_max * SMALLEST_PART);
+          if (failed) return;
+          if (ms <= LONG_SET_MS) queue.limit = Math.min(set_max, queue.limit * 2);
+          else queue.limit = Math.max(least, Math.floor(Math.min(tasks, queue.limit) / 2));
         },
         ended: () => {
           state.sets -= 1;

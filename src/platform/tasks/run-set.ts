@@ -1,4 +1,5 @@
 import type { Clock } from "../clock.ts";
+import { contextOfTasks, runFor } from "../db/caller-context.ts";
 import type { Database } from "../db/database.ts";
 import { backoffMs } from "./backoff.ts";
 import { describeError, type Outage } from "./outage.ts";
@@ -33,17 +34,21 @@ export type RunDependencies = {
   progressed: () => void;
 };
 
-/** Runs a handler on claimed tasks, renews their lease meanwhile, records a failure. */
+/**
+ * Runs a handler on claimed tasks, renews their lease meanwhile, records a failure. Returns for how
+ * long it used the database.
+ */
 export async function runSet(
   deps: RunDependencies,
   handler: TaskHandler,
   claim: TaskClaim,
   leavePlace: () => void,
-): Promise<void> {
+): Promise<number> {
+  const caller = contextOfTasks(handler.kind);
   const { set, unended } = createTaskSet(claim, leavePlace);
   const renewal = startRenewal(deps, claim);
   try {
-    await handler.handle(set);
+    await runFor(caller, () => handler.handle(set));
     const left = unended();
     if (left.length === 0) deps.progressed();
     else await fail(deps, claim, left, new Error("the handler did not finish this task"));
@@ -54,6 +59,7 @@ export async function runSet(
   } finally {
     clearInterval(renewal);
   }
+  return caller.used_ms;
 }
 
 function startRenewal(deps: RunDependencies, claim: TaskClaim): NodeJS.Timeout {

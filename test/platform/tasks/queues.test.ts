@@ -23,3 +23,25 @@ test("tasks that become due while a set runs are claimed after it", () => {
 test("a single task is not claimed again because it is still due while it runs", () => {
   expect(claimsOf(true)).toBe(1);
 });
+
+test("after a set that took long the next ones are smaller, and grow again", () => {
+  let queue: TaskQueue | undefined;
+  const queues = createQueues([{ kind: KIND, set_max: 300, handle: async () => {} }], 16, (own) => {
+    queue = own;
+  });
+  queues.offer(DUE);
+  const limitAfter = (tasks: number, ms: number) => {
+    queue!.took(tasks, ms);
+    return queue!.limit;
+  };
+  expect(queue!.limit).toBe(300);
+  expect(limitAfter(300, 900)).toBe(300);
+  expect(limitAfter(300, 5_000)).toBe(150);
+  // A set of few tasks that took long.
+  expect(limitAfter(4, 5_000)).toBe(30);
+  expect(limitAfter(30, 5_000)).toBe(30);
+  expect(limitAfter(30, 100)).toBe(60);
+  expect(limitAfter(60, 100)).toBe(120);
+  expect(limitAfter(120, 100)).toBe(240);
+  expect(limitAfter(1, 100)).toBe(300);
+});
