@@ -5,7 +5,7 @@ import type { UserKey } from "../users/store.ts";
 import { digestFacts } from "./model.ts";
 import { assertTotals } from "./quotes/fund-from-deposits.ts";
 import { listReservingQuotes, listUnfundedQuotes, QUOTES } from "./quotes/store.ts";
-import { findTotalsOf, listFailedOfframps } from "./store.ts";
+import { findTotalsOf, listFailedOfframps } from "./reserved-store.ts";
 
 /** Of the quotes that say that nothing is reserved for them, so many of a user are checked. */
 const CHECKED_MAX = 200;

@@ -215,8 +215,8 @@ export function updateAnswersErased(
        update webhook_deliveries set answer = null
        where account_id = $1 and answer is not null and id = any (array(select id from sent))
      )
-     update webhook_attempts set answer = null
-     where account_id = $1 and answer is not null and delivery_id = any (array(select id from sent))`,
+     update webhook_attempts set answer = null where account_id = $1 and answer is not null
+       and delivery_id = any (array(select id from sent))`,
     [account_id, record_ids],
   );
 }
