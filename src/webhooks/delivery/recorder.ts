@@ -120,7 +120,8 @@ function endTurns(
     const ended = turns.map((turn) => {
       const { task } = turn;
       if (!ours.has(task)) return true;
-      const due_at = due.get(task.record_id);
+      const { due_at, all_wait = null } = due.get(task.record_id) ?? {};
+      turn.all_wait = all_wait;
       const endpoint = endpoints.get(task.record_id);
       if (due_at === undefined || !endpoint || isIdle(endpoint)) {
         // Added just before it was disabled or deleted.
