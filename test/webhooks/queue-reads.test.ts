@@ -149,21 +149,23 @@ it.each(Object.entries(STATISTICS))(
       database.query("update apps set circuit_until = $2 where id = $1", [app.app_id, time]);
     const keys = [{ account_id: app.account_id, id: app.app_id }];
     const find = () => {
-      let due: Map<string, Date> | undefined;
+      let due: Awaited<ReturnType<typeof listNextDue>> | undefined;
       return countRead(async (tx) => {
         due = await listNextDue(tx, keys, clock.now());
-      }).then((read) => ({ read, due: due!.get(app.app_id)! }));
+      }).then((read) => ({ read, ...due!.get(app.app_id)! }));
     };
     // Nor more than some of it while it is closed: whoever hands over events waits for that.
     const closed = await find();
     expect(closed.read).toBeLessThanOrEqual(QUEUED / 2);
-    expect(closed.due.getTime()).toBeGreaterThan(clock.now().getTime());
-    expect(closed.due.getTime()).toBeLessThan(until.getTime());
+    expect(closed.due_at.getTime()).toBeGreaterThan(clock.now().getTime());
+    expect(closed.due_at.getTime()).toBeLessThan(until.getTime());
+    expect(closed.all_wait).toBe(true);
     await setCircuit(until);
     const found = await find();
     await setCircuit(null);
+    expect(found.all_wait).toBeNull();
     expect(found.read).toBeLessThanOrEqual(10);
-    expect(found.due.getTime()).toBeLessThan(until.getTime());
+    expect(found.due_at.getTime()).toBeLessThan(until.getTime());
   },
 );
 

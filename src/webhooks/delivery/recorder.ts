@@ -119,7 +119,8 @@ function endTurns(
     const isOver = (turn: Turn) => {
       const { task } = turn;
       if (!ours.has(task)) return true;
-      const due_at = due.get(task.record_id);
+      const { due_at, all_wait = null } = due.get(task.record_id) ?? {};
+      turn.all_wait = all_wait;
       const endpoint = endpoints.get(task.record_id);
       if (due_at === undefined || !endpoint || isIdle(endpoint)) {
         if (left.has(task)) postponed.set(task, now);
