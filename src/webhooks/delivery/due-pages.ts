@@ -9,7 +9,7 @@ import { DecryptionError, open as openSealed } from "../../platform/encryption/c
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { samplePlace } from "../send-sample.ts";
 import { coalesce } from "./coalesce.ts";
-import { planInOrder } from "./planner-store.ts";
+import { planByRecord, planInOrder } from "./planner-store.ts";
 import { readSecret, type SigningSecret } from "./sign.ts";
 import { type DueDelivery, type DueQuery, listDueDeliveries, listDueOfRecords } from "./store.ts";
 
@@ -87,7 +87,7 @@ async function listDue(
   );
   const found = await Promise.all([
     pages.length > 0 ? perAccount(database, pages, (own) => listPages(database, own, now)) : [],
-    perAccount(database, records, (own) => listDueOfRecords(database, own, now)),
+    perAccount(database, records, (own) => listOfRecords(database, own, now)),
   ]);
   return found.flat();
 }
@@ -95,6 +95,18 @@ async function listDue(
 function listPages(database: Database, pages: readonly DueQuery[], now: Date) {
   return database.transaction(async (tx) => {
     const [, due] = await Promise.all([planInOrder(tx), listDueDeliveries(tx, pages, now, PAGE)]);
+    return due;
+  });
+}
+
+function listOfRecords(
+  database: Database,
+  records: Parameters<typeof listDueOfRecords>[1],
+  now: Date,
+) {
+  if (!database.by_account) return listDueOfRecords(database, records, now);
+  return database.transaction(async (tx) => {
+    const [, due] = await Promise.all([planByRecord(tx), listDueOfRecords(tx, records, now)]);
     return due;
   });
 }
