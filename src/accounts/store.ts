@@ -177,17 +177,12 @@ export type MemberRow = {
   joined_at: Date | null;
 };
 
-type ListedMember = MemberRow & { email: Buffer; has_factor: boolean };
+type ListedMember = MemberRow & { email: Buffer };
 
-/**
- * All members of an account, oldest first, with their sealed e-mails. Of somebody who has not
- * joined it says nothing that comes from other accounts.
- */
+/** All members of an account, oldest first, with their sealed e-mails. */
 export async function listMembers(session: Session, account_id: string): Promise<ListedMember[]> {
   const rows = await session.query<ListedMember>(
-    `select members.*, people.email, members.joined_at is not null and (
-         exists (select from totp_factors where person_id = people.id)
-         or exists (select from passkeys where person_id = people.id)) as has_factor
+    `select members.*, people.email
      from members join people on people.id = members.person_id
      where members.account_id = $1 order by members.created_at, members.person_id`,
     [account_id],

@@ -296,12 +296,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     starts: "update app_grants set revoked_at",
     reason: "a person's new password ends their consents in each of their accounts",
   },
-  {
-    kind: "not_yet",
-    file: "src/accounts/store.ts",
-    starts: "select members.*, people.email",
-    reason: "people's second factors are listed with the members of an account",
-  },
 ];
 
 export function exceptionOf(
