@@ -262,13 +262,24 @@ function deleteTokens(
   );
 }
 
-/** Nothing that a person let in keeps a token or receives events. */
-export function updateConsentsRevoked(tx: Transaction, person_id: string, now: Date): void {
+/** Nothing that a person let in keeps a token. */
+export function deletePersonTokens(tx: Transaction, person_id: string): void {
   deleteTokens(tx, { account_id: null, person_id });
-  tx.write("update app_grants set revoked_at = $2 where person_id = $1 and revoked_at is null", [
-    person_id,
-    now,
-  ]);
+}
+
+/** Nothing that a person let in receives events any more: of one account, or of all without one. */
+export function updateConsentsRevoked(
+  tx: Transaction,
+  { account_id, person_id }: { account_id: string | null; person_id: string },
+  now: Date,
+): void {
+  const [of_account, values] =
+    account_id === null ? ["", []] : ["and account_id = $3", [account_id]];
+  tx.write(
+    `update app_grants set revoked_at = $2
+     where person_id = $1 and revoked_at is null ${of_account}`,
+    [person_id, now, ...values],
+  );
 }
 
 export type Membership = { account_id: string; account_name: string; role: Role };
