@@ -52,7 +52,9 @@ export async function updateOutcomes(
 const accountOf = ({ by_account }: Session, table: string) =>
   by_account ? "$1::uuid" : `${table}.account_id`;
 const sameDelivery = ({ by_account }: Session, ids: string) =>
-  `d.id = t.id and ${by_account ? `d.account_id = $1 and d.id = any(${ids}::uuid[])` : "d.account_id = t.account_id"}`;
+  by_account
+    ? `d.account_id = $1 and d.id = any(${ids}::uuid[]) and d.id = t.id`
+    : "d.account_id = t.account_id and d.id = t.id";
 const ENTRIES = `w.account_id = $1 and w.app_id = any($2::uuid[])
     and w.due_at = any($4::timestamptz[]) and w.delivery_id = any($3::uuid[])`;
 

@@ -28,8 +28,8 @@ export async function planByRecord(tx: Session): Promise<void> {
   if (tx.by_account) await turnOff(tx, IN_ORDER);
 }
 
-// Before PostgreSQL 18 a sort that cannot be avoided counts as so expensive that its statement would
-// be compiled first.
+// Before PostgreSQL 18 a sort that cannot be avoided counts as so expensive that its statement
+// would be compiled first.
 const IN_ORDER = ["enable_sort", "jit"];
 
 async function turnOff(tx: Session, names: readonly string[]): Promise<void> {
