@@ -9,7 +9,7 @@ import { DecryptionError, open as openSealed } from "../../platform/encryption/c
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { samplePlace } from "../send-sample.ts";
 import { coalesce } from "./coalesce.ts";
-import { planInOrder } from "./planner-store.ts";
+import { planByRecord, planInOrder } from "./planner-store.ts";
 import { LOOKED_AT_MAX, listSearchEnds, type SearchEnd } from "./search-store.ts";
 import { readSecret, type SigningSecret } from "./sign.ts";
 import {
@@ -117,7 +117,7 @@ async function listDue(
     pages.length > 0
       ? perAccount(database, pages, (own) => listPages(database, own, now, ends))
       : [],
-    perAccount(database, records, (own) => listDueOfRecords(database, own, now)),
+    perAccount(database, records, (own) => listOfRecords(database, own, now)),
   ]);
   return { due: found.flat(), ends };
 }
@@ -137,6 +137,18 @@ function listPages(
     }
     const queries = pages.map((page) => ({ ...page, through: ends.get(page.app_id) ?? null }));
     const [due] = await Promise.all([listDueDeliveries(tx, queries, now, PAGE), planned]);
+    return due;
+  });
+}
+
+function listOfRecords(
+  database: Database,
+  records: Parameters<typeof listDueOfRecords>[1],
+  now: Date,
+) {
+  if (!database.by_account) return listDueOfRecords(database, records, now);
+  return database.transaction(async (tx) => {
+    const [, due] = await Promise.all([planByRecord(tx), listDueOfRecords(tx, records, now)]);
     return due;
   });
 }
