@@ -3,7 +3,8 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Session } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { findErasures } from "../store.ts";
-import { type DueQuery, listMoreDue } from "./store.ts";
+import { listMoreDue } from "./search-store.ts";
+import type { DueQuery } from "./store.ts";
 
 /** A sender that must learn soon when the owner changes its endpoint. */
 export type Polled = {

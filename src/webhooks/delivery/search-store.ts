@@ -1,4 +1,5 @@
 import type { Session } from "../../platform/db/database.ts";
+import { perAccount } from "../../platform/db/rows.ts";
 import { type DueQuery, type QueuePlace, startsOf } from "./store.ts";
 
 /** How many entries of a long queue are looked at for one page. */
@@ -32,4 +33,24 @@ export async function listSearchEnds(
     [...set.values, now],
   );
   return new Map(rows.map((row) => [row.app_id, row]));
+}
+
+/** The applications for which more became due since their last page was read. */
+export async function listMoreDue(
+  session: Session,
+  queries: readonly DueQuery[],
+  now: Date,
+): Promise<Set<string>> {
+  const rows = await perAccount(session, queries, (some) => {
+    const set = startsOf(session, some);
+    return session.query<{ app_id: string }>(
+      `select q.app_id from ${set.from}
+       where exists (
+         select from webhook_queue w
+         where w.account_id = q.account_id and w.app_id = q.app_id and w.due_at <= $5
+           and (w.due_at, w.delivery_id) > (q.after_at, q.after_id))`,
+      [...set.values, now],
+    );
+  });
+  return new Set(rows.map((row) => row.app_id));
 }

@@ -1,6 +1,6 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { bytesArray, plainArray } from "../../platform/db/plain-array.ts";
-import { accountSetOf, perAccount, setOf } from "../../platform/db/rows.ts";
+import { accountSetOf, setOf } from "../../platform/db/rows.ts";
 import { SECOND_MS } from "../../platform/durations.ts";
 import { FIRST_ID } from "../../platform/ids.ts";
 import type { DeliveryStatus } from "../model.ts";
@@ -265,26 +265,6 @@ function placesOf({ account_id, app_id, after, through }: DueQuery) {
 export function startsOf(session: Session, queries: readonly DueQuery[]) {
   const columns = "account_id uuid, app_id uuid, after_at timestamptz, after_id uuid";
   return setOf(session, "q", columns, queries.map(placesOf));
-}
-
-/** The applications for which more became due since their last page was read. */
-export async function listMoreDue(
-  session: Session,
-  queries: readonly DueQuery[],
-  now: Date,
-): Promise<Set<string>> {
-  const rows = await perAccount(session, queries, (some) => {
-    const set = startsOf(session, some);
-    return session.query<{ app_id: string }>(
-      `select q.app_id from ${set.from}
-       where exists (
-         select from webhook_queue w
-         where w.account_id = q.account_id and w.app_id = q.app_id and w.due_at <= $5
-           and (w.due_at, w.delivery_id) > (q.after_at, q.after_id))`,
-      [...set.values, now],
-    );
-  });
-  return new Set(rows.map((row) => row.app_id));
 }
 
 /** How many entries are searched for the next delivery; they may all wait for others. */
