@@ -2003,6 +2003,7 @@ create table tasks (
 );
 CREATE INDEX tasks_due ON public.tasks USING btree (kind, due_at);
 CREATE INDEX tasks_failed ON public.tasks USING btree (kind, due_at) WHERE (attempts > 0);
+CREATE INDEX tasks_failed_in_turn ON public.tasks USING btree (kind, account_id, due_at, created_at) WHERE (attempts > 0);
 CREATE INDEX tasks_fresh ON public.tasks USING btree (kind, account_id, due_at, created_at) WHERE (attempts = 0);
 CREATE INDEX tasks_record ON public.tasks USING btree (record_id, kind);
 

@@ -116,13 +116,17 @@ export function listApiKeysById(session: Session, ids: readonly string[]): Promi
   return session.query<ApiKey>("select * from api_keys where id = any($1::uuid[])", [ids]);
 }
 
-/** Fails if somebody changed it. */
-export async function lockApiKey(tx: Session, id: string): Promise<ApiKey | undefined> {
-  const [found] = await listApiKeysById(tx, [id]);
-  if (!found) return undefined;
+/** Of this account, or of whichever if none is given. Fails if somebody changed the key. */
+export async function lockApiKey(
+  tx: Session,
+  id: string,
+  of_account?: string,
+): Promise<ApiKey | undefined> {
+  const account_id = of_account ?? (await listApiKeysById(tx, [id]))[0]?.account_id;
+  if (account_id === undefined) return undefined;
   const keys = await tx.query<ApiKey>(
     "select * from api_keys where account_id = $1 and id = $2 for update",
-    [found.account_id, id],
+    [account_id, id],
   );
   return API_KEYS.assertVouched(tx, keys)[0];
 }

@@ -10,8 +10,7 @@ export function revokeApiKey(
   now: Date,
 ): Promise<ApiKey | undefined> {
   return database.transaction(async (tx) => {
-    const key = await lockApiKey(tx, input.id);
-    if (key && input.account_id !== undefined && key.account_id !== input.account_id) return;
+    const key = await lockApiKey(tx, input.id, input.account_id);
     if (!key || key.revoked_at) return key;
     updateApiKeyRevoked(tx, key, now);
     const { account_id, id } = key;

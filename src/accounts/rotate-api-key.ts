@@ -35,10 +35,9 @@ export function rotateApiKey(
 ): Promise<{ old: ApiKey; created: ApiKey } | null> {
   return database.transaction(async (tx) => {
     await input.for_member?.assertSession(tx);
-    const old = await lockApiKey(tx, input.id);
-    if (!old || old.revoked_at) return null;
     const { for_member } = input;
-    if (for_member && for_member.account_id !== old.account_id) return null;
+    const old = await lockApiKey(tx, input.id, for_member?.account_id);
+    if (!old || old.revoked_at) return null;
     if (old.expires_at && old.expires_at <= input.real_time) return null;
     const { account_id, name, scopes, networks } = old;
     const created_by_person = for_member?.person_id ?? old.created_by_person;

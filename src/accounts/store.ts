@@ -177,17 +177,12 @@ export type MemberRow = {
   joined_at: Date | null;
 };
 
-type ListedMember = MemberRow & { email: Buffer; has_factor: boolean };
+type ListedMember = MemberRow & { email: Buffer };
 
-/**
- * All members of an account, oldest first, with their sealed e-mails. Of somebody who has not
- * joined it says nothing that comes from other accounts.
- */
+/** All members of an account, oldest first, with their sealed e-mails. */
 export async function listMembers(session: Session, account_id: string): Promise<ListedMember[]> {
   const rows = await session.query<ListedMember>(
-    `select members.*, people.email, members.joined_at is not null and (
-         exists (select from totp_factors where person_id = people.id)
-         or exists (select from passkeys where person_id = people.id)) as has_factor
+    `select members.*, people.email
      from members join people on people.id = members.person_id
      where members.account_id = $1 order by members.created_at, members.person_id`,
     [account_id],
@@ -267,13 +262,24 @@ function deleteTokens(
   );
 }
 
-/** Nothing that a person let in keeps a token or receives events. */
-export function updateConsentsRevoked(tx: Transaction, person_id: string, now: Date): void {
+/** Nothing that a person let in keeps a token. */
+export function deletePersonTokens(tx: Transaction, person_id: string): void {
   deleteTokens(tx, { account_id: null, person_id });
-  tx.write("update app_grants set revoked_at = $2 where person_id = $1 and revoked_at is null", [
-    person_id,
-    now,
-  ]);
+}
+
+/** Nothing that a person let in receives events any more: of one account, or of all without one. */
+export function updateConsentsRevoked(
+  tx: Transaction,
+  { account_id, person_id }: { account_id: string | null; person_id: string },
+  now: Date,
+): void {
+  const [of_account, values] =
+    account_id === null ? ["", []] : ["and account_id = $3", [account_id]];
+  tx.write(
+    `update app_grants set revoked_at = $2
+     where person_id = $1 and revoked_at is null ${of_account}`,
+    [person_id, now, ...values],
+  );
 }
 
 export type Membership = { account_id: string; account_name: string; role: Role };

@@ -3,7 +3,8 @@ import { findMember } from "../accounts/audited/find-member.ts";
 import type { MemberKey } from "../accounts/change-members.ts";
 import { ROLES, type Role } from "../accounts/model.ts";
 import { hashEmail, openEmail } from "../accounts/person-email.ts";
-import { findPerson, listMembers } from "../accounts/store.ts";
+import { listMembersWithFactors } from "../accounts/second-factor/list-members-with-factors.ts";
+import { findPerson } from "../accounts/store.ts";
 import type { Core } from "../app/open-core.ts";
 import { type MemberChange, memberChange } from "../approvals/change-members.ts";
 import { StartupError } from "../platform/startup-error.ts";
@@ -71,7 +72,7 @@ function addList(members: Command): void {
 
 async function list(core: Core, wanted: string | undefined) {
   const account = await findAccountOf(core, wanted);
-  const rows = await listMembers(core.database, account.id);
+  const rows = await listMembersWithFactors(core.database, account.id);
   return rows.map(({ email, ...row }) => ({
     ...row,
     email: openEmail(core.index_key, row.person_id, email),

@@ -10,7 +10,8 @@ import { finishWithEffects, SILENT, writeEffects } from "./task-fixture.ts";
 export type FromProcess = { started: number } | { ended: number } | { refused: string };
 
 const [url, lease_ms] = process.argv.slice(2);
-const database = openDatabase({ url: url!, connections_max: 4 });
+const by_account = process.env.SLIPROAD_BATCH_BY === "account";
+const database = openDatabase({ url: url!, connections_max: 4, by_account });
 const worker = createWorker({
   database,
   clock: await openClock(database),

@@ -290,18 +290,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     starts: "select * from members where person_id",
     reason: "a person who got a new second factor votes later in each of their accounts",
   },
-  {
-    kind: "not_yet",
-    file: "src/accounts/store.ts",
-    starts: "update app_grants set revoked_at",
-    reason: "a person's new password ends their consents in each of their accounts",
-  },
-  {
-    kind: "not_yet",
-    file: "src/accounts/store.ts",
-    starts: "select members.*, people.email",
-    reason: "people's second factors are listed with the members of an account",
-  },
 ];
 
 export function exceptionOf(

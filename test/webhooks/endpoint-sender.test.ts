@@ -6,6 +6,7 @@ import type { Task } from "../../src/platform/tasks/tasks.ts";
 import type { DuePage, OpenEndpoint } from "../../src/webhooks/delivery/due-pages.ts";
 import type { EndpointPoll, Polled } from "../../src/webhooks/delivery/endpoint-poll.ts";
 import { EndpointSender } from "../../src/webhooks/delivery/endpoint-sender.ts";
+import { LongQueues } from "../../src/webhooks/delivery/long-queues.ts";
 import type { DeliveryOutcome } from "../../src/webhooks/delivery/outcome-store.ts";
 import type { DeliverDeps, Turn } from "../../src/webhooks/delivery/sender-model.ts";
 import { readSecret } from "../../src/webhooks/delivery/sign.ts";
@@ -37,7 +38,8 @@ const ANSWER: OutboundAnswer = {
   truncated: false,
 };
 
-function openSender(loadDue: (calls: number) => DuePage) {
+function openSender(loadDue: (calls: number) => DuePage | Promise<DuePage>) {
+  const long_queues = new LongQueues();
   const answers: ((answer: OutboundAnswer) => void)[] = [];
   const written: DeliveryOutcome[] = [];
   let calls = 0;
@@ -63,7 +65,10 @@ function openSender(loadDue: (calls: number) => DuePage) {
         written.push(...outcomes);
         return { outcomes, followed: new Set() };
       },
-      end: async () => true,
+      end: async (turn: Turn) => {
+        turn.all_wait = true;
+        return true;
+      },
       isLost: () => false,
     },
     poll: {
@@ -72,9 +77,10 @@ function openSender(loadDue: (calls: number) => DuePage) {
       },
       delete: () => {},
     } as unknown as EndpointPoll,
+    long_queues,
     isHeld: () => true,
   });
-  return { sender, answers, written, calls: () => calls, polled: () => polled! };
+  return { sender, answers, written, calls: () => calls, polled: () => polled!, long_queues };
 }
 
 function pageOf(endpoint: OpenEndpoint | undefined, count: number): DuePage {
@@ -94,7 +100,8 @@ function pageOf(endpoint: OpenEndpoint | undefined, count: number): DuePage {
     } as DueDelivery,
     open,
   }));
-  return { endpoint, deliveries, is_last: false, erasures: 0n };
+  const page = { end: null, looked_at: 0, due_until: new Date(), erasures: 0n };
+  return { endpoint, deliveries, is_last: false, ...page };
 }
 
 it("the outcome of a request open when the application was deleted is recorded", async () => {
@@ -147,4 +154,34 @@ it("loads ahead for a working endpoint, and not for a failing one", async () => 
     expect(calls()).toBeGreaterThanOrEqual(pages === 1 ? 1 : 15);
     expect(calls()).toBeLessThanOrEqual(pages);
   }
+});
+
+it("a turn begins with what the one before it had loaded and not sent", async () => {
+  const ordered = { ...ENDPOINT, is_ordered: true };
+  const page = pageOf(ordered, 20);
+  const { sender, answers, polled, long_queues } = openSender(() => ({ ...page, is_last: true }));
+  const sent = sender.sendDue();
+  await waitFor(() => answers.length === 8);
+  polled().look({ version: 2, erasures: 0n }, performance.now());
+  for (const answer of answers) answer(ANSWER);
+  await sent;
+  await sender.end();
+  const { record_ids } = long_queues.begin(sender.key);
+  expect(record_ids).toEqual(page.deliveries.slice(8).map(({ delivery }) => delivery.record_id));
+});
+
+it("what arrives while a page is read that still shows it is not sent again", async () => {
+  const page = { ...pageOf(ENDPOINT, 1), is_last: true };
+  const late = Promise.withResolvers<DuePage>();
+  const pages = [page, late.promise];
+  const none = { ...pageOf(ENDPOINT, 0), is_last: true };
+  const { sender, answers, written, polled } = openSender((call) => pages[call - 1] ?? none);
+  const sent = sender.sendDue();
+  await waitFor(() => answers.length === 1);
+  polled().wake();
+  answers[0]!(ANSWER);
+  await waitFor(() => written.length === 1);
+  late.resolve(page);
+  await sent;
+  expect(answers).toHaveLength(1);
 });

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, expect, it } from "vitest";
 import { DELIVER_TASK } from "../../src/apps/model.ts";
-import type { Transaction } from "../../src/platform/db/database.ts";
+import { type Database, openDatabase, type Transaction } from "../../src/platform/db/database.ts";
 import { observeStatements } from "../../src/platform/db/observe.ts";
 import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
 import { wakeTasks } from "../../src/platform/tasks/tasks.ts";
 import { type DeliveryOutcome, updateOutcomes } from "../../src/webhooks/delivery/outcome-store.ts";
-import { planByKey, planInOrder } from "../../src/webhooks/delivery/planner-store.ts";
+import { planByKey, planByRecord, planInOrder } from "../../src/webhooks/delivery/planner-store.ts";
 import {
   listDueDeliveries,
   listDueOfRecords,
@@ -22,13 +22,31 @@ const RECORDS = 100;
 
 let server: TestServer;
 let app: { account_id: string; app_id: string };
+let databases: Map<Way, Database>;
+/** Sends its statements in the form that is tested. */
+let database: Database;
+
+type Way = "sets of all accounts" | "sets of one account";
+// Where statements are recorded, each is of one account (test/tenancy).
+const WAYS: Way[] = process.env.SLIPROAD_BATCH_BY
+  ? ["sets of one account"]
+  : ["sets of all accounts", "sets of one account"];
 
 beforeAll(async () => {
   server = await startTestServer();
+  databases = new Map(
+    WAYS.map((way) => {
+      const by_account = way === "sets of one account";
+      return [way, openDatabase({ url: server.db.url, connections_max: 2, by_account })];
+    }),
+  );
   const { id } = await addApp(server, { webhook_url: "http://127.0.0.1:9/" });
   app = { account_id: server.account_id, app_id: id };
 });
-afterAll(() => server?.close());
+afterAll(async () => {
+  for (const one of databases?.values() ?? []) await one.close();
+  await server?.close();
+});
 beforeEach(async () => {
   await server.core.database.query("delete from webhook_queue");
 });
@@ -66,7 +84,7 @@ function dayAgo(): Date {
 
 /** How many entries of the queue the work reads. */
 function countRead(work: (tx: Transaction) => Promise<unknown>): Promise<number> {
-  return server.core.database.transaction(async (tx) => {
+  return database.transaction(async (tx) => {
     const before = await readSoFar(tx);
     await work(tx);
     return (await readSoFar(tx)) - before;
@@ -79,6 +97,17 @@ async function readSoFar(tx: Transaction): Promise<number> {
      where relname = 'webhook_queue'`,
   );
   return row!.read;
+}
+
+/**
+ * Before PostgreSQL 17 an index is not always searched for several keys at once: where a statement
+ * names one account it may read all entries of that, once.
+ */
+async function readByKeys(keys: number): Promise<number> {
+  const [server] = await database.query<{ version: number }>(
+    "select current_setting('server_version_num')::integer as version",
+  );
+  return database.by_account && server!.version < 170_000 ? 2 * QUEUED : keys;
 }
 
 type Fill<T> = () => Promise<T>;
@@ -109,20 +138,31 @@ const STATISTICS = {
   },
 };
 
-it.each(Object.entries(STATISTICS))(
+const CASES = WAYS.flatMap((way) =>
+  Object.entries(STATISTICS).map(([title, withStatistics]): [string, typeof withStatistics] => [
+    `${title}, in ${way}`,
+    (fillQueue) => {
+      database = databases.get(way)!;
+      return withStatistics(fillQueue);
+    },
+  ]),
+);
+
+it.each(CASES)(
   "finding a record's next event reads that record's entries, with statistics %s",
   async (_title, withStatistics) => {
     const record_ids = (await withStatistics(fillOwn)).slice(-RECORDS);
     const now = server.core.clock.now();
     const records = record_ids.map((record_id) => ({ ...app, record_id }));
     const read = await countRead(async (tx) => {
+      await planByRecord(tx);
       expect(await listDueOfRecords(tx, records, now)).toHaveLength(RECORDS);
     });
     expect(read).toBeLessThanOrEqual(3 * RECORDS);
   },
 );
 
-it.each(Object.entries(STATISTICS))(
+it.each(CASES)(
   "a page of due deliveries reads no more than the page, with statistics %s",
   async (_title, withStatistics) => {
     await withStatistics(fillOwn);
@@ -137,10 +177,10 @@ it.each(Object.entries(STATISTICS))(
   },
 );
 
-it.each(Object.entries(STATISTICS))(
+it.each(CASES)(
   "what waits for a failed event is not read to its end, with statistics %s",
   async (_title, withStatistics) => {
-    const { database, clock } = server.core;
+    const { clock } = server.core;
     await withStatistics(() => fillRecord(app, randomUUID(), 0));
     const later = new Date(clock.now().getTime() + DAY_MS);
     await database.query("update webhook_queue set due_at = $1 where sequence = 1", [later]);
@@ -149,21 +189,24 @@ it.each(Object.entries(STATISTICS))(
       database.query("update apps set circuit_until = $2 where id = $1", [app.app_id, time]);
     const keys = [{ account_id: app.account_id, id: app.app_id }];
     const find = () => {
-      let due: Map<string, Date> | undefined;
+      let due: Awaited<ReturnType<typeof listNextDue>> | undefined;
       return countRead(async (tx) => {
+        await planByRecord(tx);
         due = await listNextDue(tx, keys, clock.now());
-      }).then((read) => ({ read, due: due!.get(app.app_id)! }));
+      }).then((read) => ({ read, ...due!.get(app.app_id)! }));
     };
     // Nor more than some of it while it is closed: whoever hands over events waits for that.
     const closed = await find();
     expect(closed.read).toBeLessThanOrEqual(QUEUED / 2);
-    expect(closed.due.getTime()).toBeGreaterThan(clock.now().getTime());
-    expect(closed.due.getTime()).toBeLessThan(until.getTime());
+    expect(closed.due_at.getTime()).toBeGreaterThan(clock.now().getTime());
+    expect(closed.due_at.getTime()).toBeLessThan(until.getTime());
+    expect(closed.all_wait).toBe(true);
     await setCircuit(until);
     const found = await find();
     await setCircuit(null);
+    expect(found.all_wait).toBeNull();
     expect(found.read).toBeLessThanOrEqual(10);
-    expect(found.due.getTime()).toBeLessThan(until.getTime());
+    expect(found.due_at.getTime()).toBeLessThan(until.getTime());
   },
 );
 
@@ -172,7 +215,7 @@ const OTHERS = {
   "of another account": () => ({ account_id: randomUUID(), app_id: randomUUID() }),
 };
 const OTHERS_AND_STATISTICS = Object.entries(OTHERS).flatMap(([owner, other]) =>
-  Object.entries(STATISTICS).map(([title, withStatistics]) => ({
+  CASES.map(([title, withStatistics]) => ({
     ...{ owner, other, title, withStatistics },
   })),
 );
@@ -206,6 +249,7 @@ it.each(OTHERS_AND_STATISTICS)(
     const record_id = await withStatistics(() => fillShared(other()));
     const now = server.core.clock.now();
     const read = await countRead(async (tx) => {
+      await planByRecord(tx);
       const due = await listDueOfRecords(tx, [{ ...app, record_id }], now);
       expect(due).toMatchObject([{ record_id, sequence: QUEUED + 1 }]);
     });
@@ -228,11 +272,11 @@ it.each(OTHERS_AND_STATISTICS)(
       await planByKey(tx);
       expect(await updateOutcomes(tx, [outcome])).toHaveLength(0);
     });
-    expect(read).toBeLessThanOrEqual(10);
+    expect(read).toBeLessThanOrEqual(await readByKeys(10));
   },
 );
 
-it.each(Object.entries(STATISTICS))(
+it.each(CASES)(
   "recording outcomes reads the entries of these deliveries, with statistics %s",
   async (_title, withStatistics) => {
     const ids = (await withStatistics(fillOwn)).slice(-RECORDS);
@@ -247,7 +291,8 @@ it.each(Object.entries(STATISTICS))(
         tx,
         ids.map((id) => delivered(id, due!.due_at)),
       );
-      expect((await readSoFar(tx)) - before).toBeLessThanOrEqual(3 * RECORDS);
+      const most = await readByKeys(3 * RECORDS);
+      expect((await readSoFar(tx)) - before).toBeLessThanOrEqual(most);
     });
     expect(read).toBeGreaterThanOrEqual(RECORDS);
     const [left] = await server.core.database.query<{ count: number }>(
@@ -267,25 +312,6 @@ function delivered(id: string, due_at: string): DeliveryOutcome {
   };
 }
 
-it("a page of large bodies ends early, and tells that it did", async () => {
-  const settings = { webhook_url: "http://127.0.0.1:9/", events: ["offramp_update"] };
-  const { id: app_id } = await addApp(server, settings);
-  const sample = { webhook_type: "offramp_update", status: "fiat_sent" };
-  for (let sent = 0; sent < 3; sent += 1) await server.call("POST", "/sandbox/webhook", sample);
-  const later = new Date(server.core.clock.now().getTime() + HOUR_MS);
-  const list = (bytes: number) => {
-    const limits = { well: 500, failing: 16, bytes };
-    return listDueDeliveries(
-      server.core.database,
-      [{ ...app, app_id, after: null }],
-      later,
-      limits,
-    );
-  };
-  expect((await list(1)).map(({ has_next }) => has_next)).toEqual([true]);
-  expect((await list(1_000_000)).map(({ has_next }) => has_next)).toEqual([true, true, false]);
-});
-
 /*
  * A deletion, and an answer 410, skipped all in the transaction that has the lock of the sender's
  * task: with fifty applications of 100,000 deliveries half a minute, in which nobody's events were
@@ -298,13 +324,8 @@ it.each(["deleted", "disabled"])(
     const { id } = await addApp(server, { webhook_url: "http://127.0.0.1:9/" });
     await fill(server.account_id, id);
     let statements = 0;
-    const sizeOf = async () => {
-      const [row] = await database.query<{ count: number }>(
-        "select count(*)::int as count from webhook_queue where app_id = $1",
-        [id],
-      );
-      return row!.count;
-    };
+    const text = "select from webhook_queue where app_id = $1";
+    const isEmpty = async () => (await database.query(text, [id])).length === 0;
     observeStatements(({ text }) => {
       if (/delete from webhook_queue/.test(text)) statements += 1;
     });
@@ -314,16 +335,14 @@ it.each(["deleted", "disabled"])(
       } else {
         await database.query("update apps set webhook_state = 'disabled' where id = $1", [id]);
         await database.transaction(async (tx) => {
-          wakeTasks(tx, DELIVER_TASK, [{ account_id: server.account_id, id }], clockNow());
+          wakeTasks(tx, DELIVER_TASK, [{ ...app, id }], server.core.clock.now());
         });
         server.app.worker.wake();
       }
-      await waitFor(async () => (await sizeOf()) === 0);
+      await waitFor(isEmpty);
     } finally {
       observeStatements(undefined);
     }
     expect(statements).toBeGreaterThanOrEqual(QUEUED / SKIPPED_AT_ONCE);
   },
 );
-
-const clockNow = () => server.core.clock.now();

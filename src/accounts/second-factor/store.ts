@@ -43,6 +43,19 @@ export async function existsFactor(session: Session, person_id: string): Promise
   return row!.exists;
 }
 
+/** Those of the people who have a second factor. */
+export async function listFactorHolders(
+  session: Session,
+  person_ids: readonly string[],
+): Promise<Set<string>> {
+  const rows = await session.query<{ person_id: string }>(
+    `select person_id from totp_factors where person_id = any($1::uuid[])
+     union select person_id from passkeys where person_id = any($1::uuid[])`,
+    [person_ids],
+  );
+  return new Set(rows.map(({ person_id }) => person_id));
+}
+
 export function deleteTotp(tx: Transaction, person_id: string): void {
   deleteRow(tx, "totp_factors", { person_id });
 }

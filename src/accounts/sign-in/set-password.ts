@@ -5,8 +5,9 @@ import { realTime } from "../../platform/tasks/real-time.ts";
 import { queueMail } from "../mail/queue-mail.ts";
 import { updatePasskeysAlone } from "../passkeys/store.ts";
 import { openEmail } from "../person-email.ts";
-import { listMemberships, lockPersonById, updateConsentsRevoked } from "../store.ts";
+import { listMemberships, lockPersonById } from "../store.ts";
 import { checkPassword } from "./check-password.ts";
+import { endConsents } from "./end-consents.ts";
 import { hashLinkToken } from "./password-links.ts";
 import {
   claimPasswordLink,
@@ -78,9 +79,9 @@ export async function recordNewPassword(
   deletePasswordLinks(tx, person_id);
   await deleteOtherSessions(tx, person_id, kept_token_hash);
   updatePasskeysAlone(tx, person_id, false);
-  // Who lost the password may not have been the one who let applications in: they ask again.
-  if (action === "password.reset") updateConsentsRevoked(tx, person_id, now);
   const [membership] = await listMemberships(tx, person_id, 1);
+  // Who lost the password may not have been the one who let applications in: they ask again.
+  if (action === "password.reset") endConsents(tx, person_id, membership?.account_id, now);
   if (!membership) return;
   const { account_id } = membership;
   recordSignInChange(tx, action, { account_id, person_id }, now);

@@ -5,7 +5,8 @@ import type { SessionState } from "../../accounts/member-callers/store.ts";
 import { ROLES } from "../../accounts/model.ts";
 import { openEmail } from "../../accounts/person-email.ts";
 import { PERMISSIONS, ROLE_NAMES } from "../../accounts/roles.ts";
-import { findPersonById, listMembers, lockMembers } from "../../accounts/store.ts";
+import { listMembersWithFactors } from "../../accounts/second-factor/list-members-with-factors.ts";
+import { findPersonById, lockMembers } from "../../accounts/store.ts";
 import { type MemberChange, memberChange } from "../../approvals/change-members.ts";
 import { changeOrPropose, findVoters } from "../../approvals/controlled-change.ts";
 import { isVisible } from "../../catalogue/text.ts";
@@ -44,7 +45,7 @@ function addList(addRoute: AddRoute, { database, index_key }: ModuleCore): void 
     errors: [],
     handle: async ({ caller: { account_id, actor } }) => {
       const [rows, seen, voters] = await Promise.all([
-        listMembers(database, account_id),
+        listMembersWithFactors(database, account_id),
         listLastSeen(database, account_id),
         findVoters(database, account_id, false),
       ]);

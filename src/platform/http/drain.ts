@@ -1,4 +1,7 @@
 import type { IncomingMessage } from "node:http";
+import type { FastifyRequest } from "fastify";
+import { callerNetwork } from "./caller-network.ts";
+import { type Drained, DrainTurns } from "./drain-turns.ts";
 
 // How much a refused client may still send, so that it gets to read the refusal.
 const DRAIN_BYTES_MAX = 32 * 1024 * 1024;
@@ -7,30 +10,57 @@ const DRAIN_MS_MAX = 10_000;
 const CHUNK_BYTES = 256;
 
 const draining = new WeakSet<IncomingMessage>();
+const turns = new DrainTurns();
 
 /** Whether the rest of this body is discarded. */
 export function isDrained(raw: IncomingMessage): boolean {
   return draining.has(raw);
 }
 
+/** Whose turn it takes: the account, once it is known, else the network. */
+export function senderOf({ caller, ip }: FastifyRequest): string {
+  return caller?.account_id ?? callerNetwork(ip);
+}
+
 /**
- * Discards the rest of an unread body, up to a limit. If the connection were closed while the
- * client still sends, the client would see a broken connection instead of the answer.
+ * Discards the rest of an unread body, up to a limit and in turns of the senders. If the connection
+ * were closed while the client still sends, the client would see a broken connection instead of the
+ * answer.
  */
-export function drain(raw: IncomingMessage): void {
+export function drain(raw: IncomingMessage, sender: string): void {
   if (draining.has(raw)) return;
   draining.add(raw);
   if (raw.complete || raw.destroyed) {
     raw.resume();
     return;
   }
-  let left = DRAIN_BYTES_MAX;
+  let [left, granted] = [DRAIN_BYTES_MAX, 0];
+  const drained: Drained = {
+    sender,
+    granted: (bytes) => {
+      granted = bytes;
+      raw.resume();
+    },
+  };
   const timer = setTimeout(() => raw.destroy(), DRAIN_MS_MAX).unref();
+  // Node discards a body itself, without a limit, unless reading it has begun.
+  raw.pause().read(0);
   raw.on("data", (chunk: Buffer) => {
-    left -= chunk.length + CHUNK_BYTES;
+    const bytes = chunk.length + CHUNK_BYTES;
+    left -= bytes;
+    granted -= bytes;
     if (left < 0) raw.destroy();
+    else if (granted <= 0 && !raw.isPaused()) {
+      raw.pause();
+      turns.wait(drained, true);
+    }
   });
-  raw.once("end", () => clearTimeout(timer));
-  raw.once("close", () => clearTimeout(timer));
+  const end = () => {
+    clearTimeout(timer);
+    turns.leave(drained);
+  };
+  raw.once("end", end);
+  raw.once("close", end);
   raw.on("error", () => {});
+  turns.wait(drained, false);
 }

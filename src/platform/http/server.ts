@@ -15,7 +15,7 @@ import { checkCaller } from "./check-caller.ts";
 import { checkConnection, checkEncoding, checkHeaders } from "./check-headers.ts";
 import { createConnectionOrder } from "./connection-order.ts";
 import { CORS_HEADERS } from "./cors.ts";
-import { drain } from "./drain.ts";
+import { drain, senderOf } from "./drain.ts";
 import { createForwardedAddress, readsForwarded } from "./forwarded-address.ts";
 import { addJsonBodies } from "./large-bodies.ts";
 import { isSenderGone, logFailure } from "./log-failure.ts";
@@ -231,13 +231,14 @@ function addClosing(app: FastifyInstance): void {
 }
 
 /** Keeps the connection open until the body was discarded, even if it is to be closed. */
-function lingerFor({ raw }: FastifyRequest, reply: FastifyReply): void {
+function lingerFor(request: FastifyRequest, reply: FastifyReply): void {
+  const { raw } = request;
   reply.removeHeader("Connection");
   if (!reply.raw.shouldKeepAlive) {
     reply.raw.shouldKeepAlive = true;
     raw.once("end", () => raw.socket.end());
   }
-  drain(raw);
+  drain(raw, senderOf(request));
 }
 
 function announce(reply: FastifyReply, limit: RateLimit): void {

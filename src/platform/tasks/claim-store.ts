@@ -56,7 +56,7 @@ export async function claimTasks(database: Database, query: ClaimQuery): Promise
     now,
     tasks: query.turn ? inTurns(tasks) : tasks,
     more,
-    turn: query.failed ? null : turn,
+    turn,
     held_until_ms,
     set_aside: found.length - tasks.length,
   };
@@ -81,11 +81,12 @@ const RETURNING = `returning t.account_id, t.id, t.kind, t.record_id, t.due_at, 
 
 /** Due and not leased; $1 to $3 are the kind, the time and the real time. */
 const claimable = ({ failed }: ClaimQuery) => `t.kind = $1 and t.due_at <= $2 and ${UNLEASED}
-  and ${failed ? "t.attempts > 0" : "t.attempts = 0"}`;
+  and ${inState(failed)}`;
+const inState = (failed: boolean) => (failed ? "t.attempts > 0" : "t.attempts = 0");
 
 /**
- * Of the fresh tasks of an account. Only the index `tasks_fresh` has this order, so the planner
- * cannot read the backlog of all accounts through `tasks_due` to find those of one.
+ * Of the tasks of an account. Only the indexes `tasks_fresh` and `tasks_failed_in_turn` have this
+ * order, so the planner cannot read the backlog of all accounts to find those of one.
  */
 const OWN_ORDER = "t.due_at, t.created_at";
 
@@ -138,36 +139,36 @@ const ACCOUNTS_MAX = 500;
 
 /**
  * The next accounts with claimable tasks, as many as the set has places. PostgreSQL has no skip
- * scan for that: this steps from account to account through the index `tasks_fresh`, whatever each
- * of them has waiting.
+ * scan for that: this steps from account to account through an index, whatever each of them has
+ * waiting.
  */
 async function listNextAccounts(
   tx: Transaction,
   query: ClaimQuery,
   after: string,
 ): Promise<{ accounts: string[]; last: string }> {
-  const { kind, now, real_now, limit } = query;
+  const { kind, failed, now, real_now, limit, not_of = [] } = query;
   const rows = await tx.query<{ account_id: string; is_due: boolean; step: number }>(
     `with recursive turns as (
        select $5::uuid as account_id, false as is_due, 0 as step, 0 as due
        union all
        select next.account_id, next.is_due, turns.step + 1, turns.due + next.is_due::int
        from turns cross join lateral (
-         select first.account_id, (
+         select first.account_id, first.account_id <> all ($6::uuid[]) and (
            select t.id from tasks t
            where ${claimable(query)} and t.account_id = first.account_id
            order by ${OWN_ORDER} limit 1
          ) is not null as is_due
          from (
            select t.account_id from tasks t
-           where t.kind = $1 and t.attempts = 0 and t.account_id > turns.account_id
+           where t.kind = $1 and ${inState(failed)} and t.account_id > turns.account_id
            order by t.account_id, ${OWN_ORDER} limit 1
          ) as first offset 0
        ) as next
        where turns.step < ${ACCOUNTS_MAX} and turns.due < $4
      )
      select account_id, is_due, step from turns where is_due or step = ${ACCOUNTS_MAX}`,
-    [kind, now, real_now, limit, after],
+    [kind, now, real_now, limit, after, not_of],
   );
   const accounts = rows.filter(({ is_due }) => is_due).map(({ account_id }) => account_id);
   const is_end = accounts.length < limit && rows.at(-1)?.step !== ACCOUNTS_MAX;
@@ -273,13 +274,14 @@ async function findNextAccount(
   query: ClaimQuery,
   after: string,
 ): Promise<string | null> {
-  const { kind, now, real_now } = query;
+  const { kind, now, real_now, not_of = [] } = query;
   const rows = await database.transaction(async (tx) => {
     dontSort(tx);
     return tx.query<{ account_id: string }>(
-      `select t.account_id from tasks t where ${claimable(query)} and t.account_id > $4
+      `select t.account_id from tasks t
+       where ${claimable(query)} and t.account_id > $4 and t.account_id <> all ($5::uuid[])
        order by t.account_id, ${OWN_ORDER} limit 1`,
-      [kind, now, real_now, after],
+      [kind, now, real_now, after, not_of],
     );
   });
   return rows[0]?.account_id ?? null;
@@ -298,7 +300,7 @@ function claimOwn(
        where t.account_id = $7 and t.id = any (array(
          select t.id from tasks t
          where ${claimable(query)} and t.account_id = $7 and t.due_at <= $11
-         order by ${query.failed ? "t.due_at" : OWN_ORDER} limit $4 for update skip locked
+         order by ${OWN_ORDER} limit $4 for update skip locked
        )) ${RETURNING}`,
       [...claimValues(query, account_id), last_due_at],
     );

@@ -1,6 +1,7 @@
 import type { DuePage, Sendable } from "./due-pages.ts";
+import type { SearchStart } from "./long-queues.ts";
 import type { Written } from "./sender-model.ts";
-import type { DueQuery } from "./store.ts";
+import type { DueQuery, QueuePlace } from "./store.ts";
 
 /** What an endpoint's sender has loaded, and where it loads more. */
 export class Backlog {
@@ -8,9 +9,17 @@ export class Backlog {
   #ready: Sendable[] = [];
   /** Deliveries from loading until their outcome is written. */
   readonly #taken = new Set<string>();
+  /** Deliveries whose outcome was written while a page was read, which may still show them. */
+  readonly #settled = new Set<string>();
   /** With ordered delivery: the records whose next event may be sent now. */
   #advanced: string[] = [];
-  #after: DueQuery["after"] = null;
+  #start: SearchStart = { after: null, is_long: false, record_ids: [] };
+  /** Null where the search began. */
+  #after: QueuePlace | null = null;
+  #looked_at = 0;
+  #due_until: Date | null = null;
+  /** The records of which something was found that is to be loaded again. */
+  readonly #left = new Set<string>();
   #is_all_loaded = false;
   #erasures = 0n;
 
@@ -34,14 +43,30 @@ export class Backlog {
     return this.#advanced.length > 0;
   }
 
-  /** Loads from the start again. */
-  restart(): void {
-    this.#advanced = [];
+  /** What was looked at since the start, up to which time if all was loaded. */
+  get searched() {
+    return {
+      start: this.#start,
+      looked_at: this.#looked_at,
+      reached: this.#after,
+      loaded_until: this.isAllLoaded ? this.#due_until : null,
+      left: [...this.#left, ...this.#advanced],
+    };
+  }
+
+  /** Loads from there again. */
+  restart(start: SearchStart): void {
+    this.#start = start;
+    this.#looked_at = 0;
+    this.#due_until = null;
+    this.#left.clear();
+    this.#advanced = [...start.record_ids];
     this.#after = null;
     this.#is_all_loaded = false;
   }
 
   clear(): void {
+    for (const { delivery } of this.#ready) this.#left.add(delivery.record_id);
     this.#ready = [];
     this.#taken.clear();
   }
@@ -56,14 +81,16 @@ export class Backlog {
   }
 
   /** Where the next page begins. */
-  nextPage(): DueQuery {
-    return { ...this.#app, after: this.#after };
+  nextPage(): DueQuery & { is_long: boolean } {
+    const { after, is_long } = this.#start;
+    return { ...this.#app, after: this.#after ?? after, is_long };
   }
 
-  /** The records whose next event is loaded now. */
+  /** Loading begins: the records whose next event is loaded. */
   takeAdvanced(): string[] {
     const record_ids = this.#advanced;
     this.#advanced = [];
+    this.#settled.clear();
     return record_ids;
   }
 
@@ -76,23 +103,32 @@ export class Backlog {
   /**
    * Skips deliveries requested again while they are being sent: they are loaded again afterwards.
    */
-  add({ deliveries, erasures, is_last }: DuePage, record_ids: readonly string[]): void {
-    this.learnErasures(erasures);
-    const is_outdated = erasures < this.#erasures;
-    for (const sendable of deliveries) {
-      const { id, subject_id } = sendable.delivery;
-      if (this.#taken.has(id) || (is_outdated && subject_id !== null)) continue;
+  add(page: DuePage, record_ids: readonly string[]): void {
+    this.learnErasures(page.erasures);
+    const is_outdated = page.erasures < this.#erasures;
+    for (const sendable of page.deliveries) {
+      const { id, record_id, subject_id } = sendable.delivery;
+      if (this.#settled.has(id)) {
+        this.#advanced.push(record_id);
+        continue;
+      }
+      if (this.#taken.has(id) || (is_outdated && subject_id !== null)) {
+        this.#left.add(record_id);
+        continue;
+      }
       this.#taken.add(id);
       this.#ready.push(sendable);
     }
     if (record_ids.length > 0) return;
-    this.#is_all_loaded = is_last;
-    const last = deliveries.at(-1)?.delivery;
-    if (last) this.#after = { due_at: last.due_at, id: last.id };
+    this.#is_all_loaded = page.is_last;
+    this.#after = page.end ?? this.#after;
+    this.#looked_at += page.looked_at;
+    this.#due_until = page.due_until;
   }
 
   /** Nothing may be sent to the endpoint any more. */
   close(): void {
+    this.#due_until = null;
     this.#ready = [];
     this.#is_all_loaded = true;
   }
@@ -103,13 +139,17 @@ export class Backlog {
     this.#erasures = erasures;
     const [kept, outdated] = [[], []] as [Sendable[], Sendable[]];
     for (const one of this.#ready) (one.delivery.subject_id === null ? kept : outdated).push(one);
-    for (const { delivery } of outdated) this.#taken.delete(delivery.id);
+    for (const { delivery } of outdated) {
+      this.#taken.delete(delivery.id);
+      this.#left.add(delivery.record_id);
+    }
     this.#ready = kept;
   }
 
   written({ outcomes, followed }: Written, is_ordered: boolean): void {
     for (const outcome of outcomes) {
       this.#taken.delete(outcome.delivery_id);
+      this.#settled.add(outcome.delivery_id);
       if (is_ordered && followed.has(outcome)) this.#advanced.push(outcome.record_id);
     }
   }

@@ -6,6 +6,7 @@ import { AccountShares } from "./account-shares.ts";
 import { createPageLoader } from "./due-pages.ts";
 import { EndpointPoll } from "./endpoint-poll.ts";
 import { EndpointSender } from "./endpoint-sender.ts";
+import { LongQueues } from "./long-queues.ts";
 import { createRecorder } from "./recorder.ts";
 import type { DeliverDeps } from "./sender-model.ts";
 
@@ -34,6 +35,7 @@ const PUT_OFF_MS = 2_000;
  */
 export function deliverTask(deps: DeliverDeps, limits = LIMITS): TaskHandler {
   const poll = new EndpointPoll(deps);
+  const long_queues = new LongQueues();
   const shares = new AccountShares(limits.long_sets_per_account);
   let long_sets = 0;
   /** A set takes as long as its slowest endpoint; hanging ones must not use up all slots. */
@@ -50,7 +52,7 @@ export function deliverTask(deps: DeliverDeps, limits = LIMITS): TaskHandler {
       set.leavePlace();
     }, LONG_AFTER_MS);
     try {
-      await deliverSet(deps, set, tasks, { poll, ended: share.ended });
+      await deliverSet(deps, set, tasks, { poll, long_queues, ended: share.ended });
     } finally {
       clearTimeout(timer);
       if (is_long) long_sets -= 1;
@@ -88,10 +90,12 @@ async function deliverSet(
   deps: DeliverDeps,
   set: TaskSet,
   tasks: readonly Task[],
-  { poll, ended }: { poll: EndpointPoll; ended: (task: Task) => void },
+  shared: { poll: EndpointPoll; long_queues: LongQueues; ended: (task: Task) => void },
 ): Promise<void> {
+  const { poll, long_queues, ended } = shared;
   const loadDue = createPageLoader({ ...deps, countErasures: () => poll.countErasures() });
-  const parts = { loadDue, recorder: createRecorder(deps, set), poll, isHeld: set.isHeld };
+  const recorder = createRecorder(deps, set);
+  const parts = { loadDue, recorder, poll, long_queues, isHeld: set.isHeld };
   const results = await Promise.allSettled(
     tasks.map((task) => sendAll(new EndpointSender(deps, task, parts)).finally(() => ended(task))),
   );

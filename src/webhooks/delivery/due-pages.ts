@@ -9,9 +9,16 @@ import { DecryptionError, open as openSealed } from "../../platform/encryption/c
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { samplePlace } from "../send-sample.ts";
 import { coalesce } from "./coalesce.ts";
-import { planInOrder } from "./planner-store.ts";
+import { planByRecord, planInOrder } from "./planner-store.ts";
+import { LOOKED_AT_MAX, listSearchEnds, type SearchEnd } from "./search-store.ts";
 import { readSecret, type SigningSecret } from "./sign.ts";
-import { type DueDelivery, type DueQuery, listDueDeliveries, listDueOfRecords } from "./store.ts";
+import {
+  type DueDelivery,
+  type DueQuery,
+  listDueDeliveries,
+  listDueOfRecords,
+  type QueuePlace,
+} from "./store.ts";
 
 /** The body is decrypted only when it is sent, so that waiting bodies are in memory once. */
 export type Sendable = { delivery: DueDelivery; open: (delivery: DueDelivery) => OpenBody };
@@ -24,6 +31,12 @@ export type DuePage = {
   endpoint: OpenEndpoint | undefined;
   deliveries: Sendable[];
   is_last: boolean;
+  /** Where the next page begins; null where this one began. */
+  end: QueuePlace | null;
+  /** Of a long queue: how many entries were looked at. */
+  looked_at: number;
+  /** The time up to which this page has what is due. */
+  due_until: Date;
   /** The erasure count before the bodies' keys were read. */
   erasures: bigint;
 };
@@ -37,7 +50,8 @@ export type OpenEndpoint = Endpoint & {
 };
 
 /** The next page; or, if records are named, the next delivery of each of them. */
-export type LoadDue = (query: DueQuery & { record_ids: readonly string[] }) => Promise<DuePage>;
+export type LoadDue = (query: PageQuery) => Promise<DuePage>;
+type PageQuery = DueQuery & { record_ids: readonly string[]; is_long: boolean };
 
 const PAGE = { well: 500, failing: 16, bytes: 8_000_000 };
 
@@ -49,11 +63,12 @@ export function createPageLoader(deps: {
   countErasures: () => Promise<bigint>;
 }): LoadDue {
   const { database, clock, keyring } = deps;
-  return coalesce(async (queries: readonly Parameters<LoadDue>[0][]) => {
+  return coalesce(async (queries: readonly PageQuery[]) => {
     const keys = queries.map(({ account_id, app_id }) => ({ account_id, id: app_id }));
-    const [endpoints, due, erasures] = await Promise.all([
+    const due_until = clock.now();
+    const [endpoints, { due, ends }, erasures] = await Promise.all([
       listEndpoints(database, keys),
-      listDue(database, queries, clock.now()),
+      listDue(database, queries, due_until),
       deps.countErasures(),
     ]);
     const [account_keys, keyOf] = await Promise.all([
@@ -69,32 +84,71 @@ export function createPageLoader(deps: {
       return {
         endpoint: endpoint && openEndpoint(endpoint, account_keys.get(endpoint.account_id)!),
         deliveries: own.map((delivery) => ({ delivery, open })),
-        is_last: own.length < limit && !own.at(-1)?.has_next,
+        ...endOf(own, own.length >= limit, ends.get(app_id)),
+        due_until,
         erasures,
       };
     });
   });
 }
 
+/** Where a page ends: with what it found, or with what was looked at for it. */
+function endOf(own: readonly DueDelivery[], is_full: boolean, looked: SearchEnd | undefined) {
+  const last = own.at(-1);
+  const { looked_at = 0 } = looked ?? {};
+  if (is_full || last?.has_next) return { is_last: false, end: placeOf(last!), looked_at };
+  if (looked_at === LOOKED_AT_MAX) return { is_last: false, end: placeOf(looked!), looked_at };
+  return { is_last: true, end: last ? placeOf(last) : null, looked_at };
+}
+
+const placeOf = ({ due_at, id }: QueuePlace) => ({ due_at, id });
+
 async function listDue(
   database: Database,
-  queries: readonly Parameters<LoadDue>[0][],
+  queries: readonly PageQuery[],
   now: Date,
-): Promise<DueDelivery[]> {
+): Promise<{ due: DueDelivery[]; ends: ReadonlyMap<string, SearchEnd> }> {
+  const ends = new Map<string, SearchEnd>();
   const pages = queries.filter(({ record_ids }) => record_ids.length === 0);
   const records = queries.flatMap(({ account_id, app_id, record_ids }) =>
     record_ids.map((record_id) => ({ account_id, app_id, record_id })),
   );
   const found = await Promise.all([
-    pages.length > 0 ? perAccount(database, pages, (own) => listPages(database, own, now)) : [],
-    perAccount(database, records, (own) => listDueOfRecords(database, own, now)),
+    pages.length > 0
+      ? perAccount(database, pages, (own) => listPages(database, own, now, ends))
+      : [],
+    perAccount(database, records, (own) => listOfRecords(database, own, now)),
   ]);
-  return found.flat();
+  return { due: found.flat(), ends };
 }
 
-function listPages(database: Database, pages: readonly DueQuery[], now: Date) {
+function listPages(
+  database: Database,
+  pages: readonly PageQuery[],
+  now: Date,
+  ends: Map<string, SearchEnd>,
+) {
+  const long = pages.filter(({ is_long }) => is_long);
   return database.transaction(async (tx) => {
-    const [, due] = await Promise.all([planInOrder(tx), listDueDeliveries(tx, pages, now, PAGE)]);
+    const planned = planInOrder(tx);
+    if (long.length > 0) {
+      const found = await Promise.all([listSearchEnds(tx, long, now), planned]);
+      for (const [app_id, end] of found[0]) ends.set(app_id, end);
+    }
+    const queries = pages.map((page) => ({ ...page, through: ends.get(page.app_id) ?? null }));
+    const [due] = await Promise.all([listDueDeliveries(tx, queries, now, PAGE), planned]);
+    return due;
+  });
+}
+
+function listOfRecords(
+  database: Database,
+  records: Parameters<typeof listDueOfRecords>[1],
+  now: Date,
+) {
+  if (!database.by_account) return listDueOfRecords(database, records, now);
+  return database.transaction(async (tx) => {
+    const [, due] = await Promise.all([planByRecord(tx), listDueOfRecords(tx, records, now)]);
     return due;
   });
 }

@@ -5,6 +5,7 @@ import { Backlog } from "./backlog.ts";
 import type { LoadDue, OpenEndpoint, Sendable } from "./due-pages.ts";
 import { healthAfter } from "./endpoint-health.ts";
 import type { EndpointPoll, Polled, Seen } from "./endpoint-poll.ts";
+import type { LongQueues } from "./long-queues.ts";
 import { outcomeOf, outcomeUnsent } from "./outcome.ts";
 import { readResult, requestOf, type SendResult } from "./request.ts";
 import type { DeliverDeps, Recorder, Turn } from "./sender-model.ts";
@@ -21,7 +22,13 @@ const TURN_MAX_MS = 20_000;
 /** Sending waits for newer data than this, so that an owner's change or an erasure takes effect. */
 const SEEN_MAX_MS = 250;
 
-type Parts = { loadDue: LoadDue; recorder: Recorder; poll: EndpointPoll; isHeld: () => boolean };
+type Parts = {
+  loadDue: LoadDue;
+  recorder: Recorder;
+  poll: EndpointPoll;
+  long_queues: LongQueues;
+  isHeld: () => boolean;
+};
 
 /**
  * Sends what is due to one endpoint, with a bounded number of open requests. Every event ends in
@@ -55,15 +62,15 @@ export class EndpointSender implements Polled {
     this.#deps = deps;
     this.#parts = parts;
     this.#backlog = new Backlog(this.key);
-    const unknown = { outcomes: [], endpoint: undefined, health: null, disable_reason: null };
-    this.#turn = { task, phase: "drained", ...unknown };
+    const unknown = { endpoint: undefined, health: null, disable_reason: null, all_wait: null };
+    this.#turn = { task, phase: "drained", outcomes: [], ...unknown };
   }
 
   /** Sends until everything due is sent and written, or until it is stopped. */
   sendDue(): Promise<void> {
-    const { poll } = this.#parts;
+    const { poll, long_queues } = this.#parts;
     this.#turn.phase = "sending";
-    this.#backlog.restart();
+    this.#backlog.restart(long_queues.begin(this.key));
     poll.add(this);
     return new Promise<void>((resolve, reject) => {
       this.#settle = { resolve, reject };
@@ -72,8 +79,16 @@ export class EndpointSender implements Polled {
   }
 
   /** Returns the task, for later or as done; false when there is more to send now. */
-  end(): Promise<boolean> {
-    return this.#parts.recorder.end(this.#turn);
+  async end(): Promise<boolean> {
+    const { recorder, long_queues } = this.#parts;
+    this.#turn.all_wait = null;
+    const is_ended = await recorder.end(this.#turn);
+    const { endpoint, phase, all_wait } = this.#turn;
+    const { loaded_until, ...searched } = this.#backlog.searched;
+    const sent_until = phase === "drained" ? loaded_until : null;
+    if (!endpoint?.is_ordered) long_queues.forget(this.key);
+    else long_queues.ended(this.key, { ...searched, sent_until, all_wait });
+    return is_ended;
   }
 
   // Called by the poll.

@@ -2,7 +2,7 @@ import type { Session, Transaction } from "../../platform/db/database.ts";
 import { bytesArray, plainArray } from "../../platform/db/plain-array.ts";
 import { accountSetOf } from "../../platform/db/rows.ts";
 import type { DeliveryStatus } from "../model.ts";
-import { QUEUE_COLUMNS, QUEUED, sameRecord } from "./store.ts";
+import { inOrder, QUEUE_COLUMNS, QUEUED, sameRecord } from "./store.ts";
 
 /** The result of a delivery that was due. */
 export type DeliveryOutcome = {
@@ -46,16 +46,22 @@ export async function updateOutcomes(
   return new Set([...followed, ...other.filter(({ status }) => status !== "pending")]);
 }
 
-// A common table expression hides from the planner that the account is $1: it is named again.
-const ofAccount = ({ by_account }: Session, table: string) =>
-  by_account ? `and ${table}.account_id = $1` : "";
+// A common table expression hides from the planner that the account is $1, so it is named again. By
+// that alone the planner could read all that the account has: the other keys are named with it. It
+// is not compared with the set's account too, because the planner then expects a set of one row.
 const accountOf = ({ by_account }: Session, table: string) =>
   by_account ? "$1::uuid" : `${table}.account_id`;
+const sameDelivery = ({ by_account }: Session, ids: string) =>
+  by_account
+    ? `d.account_id = $1 and d.id = any(${ids}::uuid[]) and d.id = t.id`
+    : "d.account_id = t.account_id and d.id = t.id";
+const ENTRIES = `w.account_id = $1 and w.app_id = any($2::uuid[])
+    and w.due_at = any($4::timestamptz[]) and w.delivery_id = any($3::uuid[])`;
 
 // By due time: a delivery requested again in the meantime has another time, and stays.
-const unqueue = (tx: Session) => `delete from webhook_queue w using t
-  where w.account_id = t.account_id and w.app_id = t.app_id and w.due_at = t.due_at
-    and w.delivery_id = t.id ${ofAccount(tx, "w")}`;
+const unqueue = ({ by_account }: Session) => `delete from webhook_queue w using t
+  where ${by_account ? ENTRIES : "w.account_id = t.account_id"}
+    and w.app_id = t.app_id and w.due_at = t.due_at and w.delivery_id = t.id`;
 
 // Requested again during the attempt: the attempt is logged, the delivery stays pending.
 const IS_ASKED = "(d.status = 'pending' and d.next_attempt_at <> t.due_at)";
@@ -64,12 +70,20 @@ const unlessAsked = (column: string, value: string) =>
 const ATTEMPTS_BEFORE = `attempts_before = case when ${IS_ASKED} then coalesce(t.number, d.attempts)
   else d.attempts_before end`;
 
+const UPDATE_ATTEMPTS = `on conflict (account_id, app_id, due_at, delivery_id) do update
+  set attempts = excluded.attempts, attempts_before = excluded.attempts_before`;
+
 // A delivery requested again is queued with its earlier attempts.
-const requeueAsked = (tx: Session) => `update webhook_queue w
-  set attempts = d.attempts, attempts_before = d.attempts_before
-  from written as d where d.status = 'pending' and w.account_id = d.account_id
-    and w.app_id = d.app_id and w.due_at = d.next_attempt_at and w.delivery_id = d.id
-    ${ofAccount(tx, "w")}`;
+const requeueAsked = (tx: Session) =>
+  tx.by_account
+    ? `insert into webhook_queue (${QUEUE_COLUMNS}) select $1::uuid, ${QUEUED} from written as d
+       where d.status = 'pending' ${UPDATE_ATTEMPTS}`
+    : `update webhook_queue w set attempts = d.attempts, attempts_before = d.attempts_before
+       from written as d where d.status = 'pending' and w.account_id = d.account_id
+         and w.app_id = d.app_id and w.due_at = d.next_attempt_at and w.delivery_id = d.id`;
+
+const WRITTEN = `d.account_id, d.id, d.app_id, d.status, d.next_attempt_at, d.attempts,
+  d.attempts_before`;
 
 /** The delivery itself stores the attempt that delivered it: most need no attempt row. */
 async function updateDelivered(
@@ -90,9 +104,8 @@ async function updateDelivered(
          ${unlessAsked("next_attempt_at", "null")}, delivered_at = t.at, updated_at = t.at,
          attempts = t.number, ${ATTEMPTS_BEFORE}, ${unlessAsked("answered", "t.answered")},
          ${unlessAsked("latency_ms", "t.latency_ms")}, ${unlessAsked("answer", "t.answer")}
-       from t where d.account_id = t.account_id and d.id = t.id ${ofAccount(tx, "d")}
-       returning d.account_id, d.id, d.app_id, d.status, d.next_attempt_at, d.attempts,
-         d.attempts_before
+       from t where ${sameDelivery(tx, "$3")}
+       returning ${tx.by_account ? "d.*" : WRITTEN}
      ), requeued as (${requeueAsked(tx)}), logged as (
        insert into webhook_attempts (${ATTEMPT_COLUMNS})
        select ${accountOf(tx, "t")}, t.id, t.number, t.at, t.answered, null, t.latency_ms, t.answer
@@ -103,7 +116,8 @@ async function updateDelivered(
      -- A join, which the planner makes of \`exists\`, may read all of the queue.
      select t.place from t where (
        select true from webhook_queue w
-       where ${sameRecord(tx, "w", "t")} and w.sequence > t.sequence limit 1)`,
+       where ${sameRecord(tx, "w", "t")} and w.sequence > t.sequence
+       ${inOrder(tx, "w")} limit 1)`,
     [
       set.accounts,
       plainArray(outcomes.map((outcome) => outcome.app_id)),
@@ -136,10 +150,8 @@ function updateOther(tx: Transaction, outcomes: readonly DeliveryOutcome[]): voi
   tx.write(
     `insert into webhook_queue (${QUEUE_COLUMNS})
      select ${accountOf(tx, "d")}, ${QUEUED} from ${set.from}
-     join webhook_deliveries d on d.account_id = t.account_id and d.id = t.id
-     where d.status = 'pending'
-     on conflict (account_id, app_id, due_at, delivery_id) do update
-       set attempts = excluded.attempts, attempts_before = excluded.attempts_before`,
+     join webhook_deliveries d on ${sameDelivery(tx, "$2")}
+     where d.status = 'pending' ${UPDATE_ATTEMPTS}`,
     [set.accounts, plainArray(outcomes.map((outcome) => outcome.delivery_id))],
   );
 }
@@ -176,8 +188,7 @@ function updateUndelivered(tx: Transaction, outcomes: readonly DeliveryOutcome[]
        ${unlessAsked("next_attempt_at", "t.next_attempt_at")}, updated_at = t.at,
        ${unlessAsked("failed_at", "case when t.status = 'failed' then t.at end")},
        attempts = coalesce(t.number, d.attempts), ${ATTEMPTS_BEFORE}
-     from t where d.account_id = t.account_id and d.id = t.id and d.status <> 'delivered'
-       ${ofAccount(tx, "d")}`,
+     from t where ${sameDelivery(tx, "$3")} and d.status <> 'delivered'`,
     [
       set.accounts,
       plainArray(outcomes.map((outcome) => outcome.app_id)),

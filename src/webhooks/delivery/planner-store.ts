@@ -9,15 +9,30 @@ import type { Session } from "../../platform/db/database.ts";
 
 /** For statements with a set of keys: each is looked up, because bitmap scans need a condition. */
 export async function planByKey(tx: Session): Promise<void> {
-  await turnOff(tx, ["hashjoin", "mergejoin", "indexscan", "indexonlyscan"]);
+  if (tx.by_account) await planByRecord(tx);
+  else await turnOff(tx, ["enable_hashjoin", "enable_mergejoin", ...INDEX_SCANS]);
 }
+
+const INDEX_SCANS = ["enable_indexscan", "enable_indexonlyscan"];
 
 /** For pages: they are read in the order of the index, and end with the limit. */
 export async function planInOrder(tx: Session): Promise<void> {
-  await turnOff(tx, ["bitmapscan"]);
+  await turnOff(tx, ["enable_bitmapscan", ...(tx.by_account ? IN_ORDER : [])]);
 }
 
-async function turnOff(tx: Session, ways: readonly string[]): Promise<void> {
-  const settings = ways.map((way) => `set_config('enable_${way}', 'off', true)`);
+/**
+ * For a record's entries. A statement that names its account could also read all that the account
+ * has: it asks for the order of the index by record, which only that index has without sorting.
+ */
+export async function planByRecord(tx: Session): Promise<void> {
+  if (tx.by_account) await turnOff(tx, IN_ORDER);
+}
+
+// Before PostgreSQL 18 a sort that cannot be avoided counts as so expensive that its statement
+// would be compiled first.
+const IN_ORDER = ["enable_sort", "jit"];
+
+async function turnOff(tx: Session, names: readonly string[]): Promise<void> {
+  const settings = names.map((name) => `set_config('${name}', 'off', true)`);
   await tx.query(`select ${settings.join(", ")}`);
 }

@@ -6,7 +6,7 @@ import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import { coalesce } from "./coalesce.ts";
 import { type DeliveryOutcome, updateOutcomes } from "./outcome-store.ts";
-import { planByKey } from "./planner-store.ts";
+import { planByKey, planByRecord } from "./planner-store.ts";
 import type { DeliverDeps, Recorder, Turn, Written } from "./sender-model.ts";
 import { listNextDue, updatePendingSkipped } from "./store.ts";
 
@@ -112,14 +112,19 @@ function endTurns(
     );
     const apps = turns.map(({ task }) => ({ account_id: task.account_id, id: task.record_id }));
     const now = clock.now();
-    const [due, found] = await Promise.all([listNextDue(tx, apps, now), listEndpoints(tx, apps)]);
+    const [, due, found] = await Promise.all([
+      planByRecord(tx),
+      listNextDue(tx, apps, now),
+      listEndpoints(tx, apps),
+    ]);
     const endpoints = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
     const finished: Task[] = [];
     const postponed = new Map<Task, Date>();
     const isOver = (turn: Turn) => {
       const { task } = turn;
       if (!ours.has(task)) return true;
-      const due_at = due.get(task.record_id);
+      const { due_at, all_wait = null } = due.get(task.record_id) ?? {};
+      turn.all_wait = all_wait;
       const endpoint = endpoints.get(task.record_id);
       if (due_at === undefined || !endpoint || isIdle(endpoint)) {
         if (left.has(task)) postponed.set(task, now);

@@ -30,6 +30,8 @@ export type Turn = {
   /** Set while it differs from what is stored. */
   health: EndpointHealth | null;
   disable_reason: string | null;
+  /** Of the first deliveries of its queue: whether all wait for others; null if not known. */
+  all_wait: boolean | null;
 };
 
 export type Written = {

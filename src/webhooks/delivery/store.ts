@@ -101,11 +101,16 @@ export type DueDelivery = Omit<Delivery, "name" | "status" | "reason" | Times> &
   has_next?: boolean;
 };
 
+/** A place in an application's queue, which is in the order of the due times. */
+export type QueuePlace = { due_at: string; id: string };
+
 export type DueQuery = {
   account_id: string;
   app_id: string;
   /** Where the previous page ended. */
-  after: { due_at: string; id: string } | null;
+  after: QueuePlace | null;
+  /** Where the search ends; absent for all that is due. */
+  through?: QueuePlace | null;
 };
 
 type RecordQuery = { account_id: string; app_id: string; record_id: string };
@@ -122,10 +127,19 @@ export const sameRecord = ({ by_account }: Session, a: string, b: string) =>
       and ${a}.app_id is not distinct from ${b}.app_id
       ${by_account ? `and ${a}.account_id = $1` : ""}`;
 
+/** Makes the planner take the index by record (planner-store.ts), where the account is one. */
+export const inOrder = ({ by_account }: Session, a: string) =>
+  by_account ? `order by ${a}.sequence` : "";
+
 // With ordered delivery, an event waits while an earlier one of its record does.
-const eligible = (session: Session) => `(not a.is_ordered or not exists (
-    select from webhook_queue p
-    where ${sameRecord(session, "p", "w")} and p.sequence < w.sequence))`;
+const eligible = (session: Session) => {
+  const earlier = `from webhook_queue p
+    where ${sameRecord(session, "p", "w")} and p.sequence < w.sequence`;
+  // The planner ignores the order in `exists`.
+  return session.by_account
+    ? `(not a.is_ordered or (select true ${earlier} ${inOrder(session, "p")} limit 1) is null)`
+    : `(not a.is_ordered or not exists (select ${earlier}))`;
+};
 
 // Ramp events need a subscription, not a consent. Invoice events of another account need its
 // consent; those of the own account only if a consent was given, and as long as it is valid.
@@ -183,17 +197,18 @@ const nextPages = (session: Session, { from }: SetText) =>
   `select ${COLUMNS}, has_next from (${withBodies(
     session,
     `${from}
-  join ${openApp("$5")}
+  join ${openApp("$7")}
   cross join lateral (
     select ${QUEUE_ENTRY} from webhook_queue w
     where w.account_id = q.account_id and w.app_id = q.app_id and ${eligible(session)}
-      and w.due_at <= $5 and (w.due_at, w.delivery_id) > (q.after_at, q.after_id)
+      and w.due_at <= $7 and (w.due_at, w.delivery_id) > (q.after_at, q.after_id)
+      and (w.due_at, w.delivery_id) <= (q.through_at, q.through_id)
     -- Does not load ahead for a failing endpoint: its deliveries may wait for long.
     order by w.due_at, w.delivery_id
-    limit case when a.failures_in_a_row > 0 then $7::int else $6::int end
+    limit case when a.failures_in_a_row > 0 then $9::int else $8::int end
   ) as due`,
     SIZES,
-  )} ${PAGE_WINDOW}) as due where bytes_before <= $8::numeric order by ${ORDER}`;
+  )} ${PAGE_WINDOW}) as due where bytes_before <= $10::numeric order by ${ORDER}`;
 
 // With ordered delivery, only the record's first entry can be next, and only if it is due.
 const nextOfRecords = (session: Session, { from }: SetText) =>
@@ -215,7 +230,9 @@ export async function listDueDeliveries(
   now: Date,
   limits: { well: number; failing: number; bytes: number },
 ): Promise<DueDelivery[]> {
-  const set = positionsOf(session, queries);
+  const columns = `account_id uuid, app_id uuid, after_at timestamptz, after_id uuid,
+    through_at timestamptz, through_id uuid`;
+  const set = setOf(session, "q", columns, queries.map(placesOf));
   const values = [...set.values, now, limits.well, limits.failing, limits.bytes / queries.length];
   // All pages together, because they are read together.
   const due = await session.query<DueDelivery>(nextPages(session, set), values);
@@ -233,17 +250,21 @@ export async function listDueOfRecords(
   return listWithOthers(session, due);
 }
 
-function positionsOf(session: Session, queries: readonly DueQuery[]) {
+function placesOf({ account_id, app_id, after, through }: DueQuery) {
+  return {
+    account_id,
+    app_id,
+    after_at: after?.due_at ?? "-infinity",
+    after_id: after?.id ?? FIRST_ID,
+    through_at: through?.due_at ?? "infinity",
+    through_id: through?.id ?? FIRST_ID,
+  };
+}
+
+/** Where searches begin, with $1 to $4. */
+export function startsOf(session: Session, queries: readonly DueQuery[]) {
   const columns = "account_id uuid, app_id uuid, after_at timestamptz, after_id uuid";
-  const rows = queries.map(({ account_id, app_id, after }) => {
-    return {
-      account_id,
-      app_id,
-      after_at: after?.due_at ?? "-infinity",
-      after_id: after?.id ?? FIRST_ID,
-    };
-  });
-  return setOf(session, "q", columns, rows);
+  return setOf(session, "q", columns, queries.map(placesOf));
 }
 
 /** The applications for which more became due since their last page was read. */
@@ -253,7 +274,7 @@ export async function listMoreDue(
   now: Date,
 ): Promise<Set<string>> {
   const rows = await perAccount(session, queries, (some) => {
-    const set = positionsOf(session, some);
+    const set = startsOf(session, some);
     return session.query<{ app_id: string }>(
       `select q.app_id from ${set.from}
        where exists (
@@ -270,6 +291,12 @@ export async function listMoreDue(
 const SEARCHED_MAX = 500;
 const LOOK_AGAIN_MS = 5 * SECOND_MS;
 
+type NextDue = {
+  due_at: Date;
+  /** Whether all of the first wait for others; null while the circuit is open. */
+  all_wait: boolean | null;
+};
+
 /**
  * When each application's next delivery is due; absent if none is pending. The caller has locked
  * its task, and who hands over events waits for that: where the first entries all wait for an
@@ -280,11 +307,12 @@ export async function listNextDue(
   session: Session,
   apps: readonly { account_id: string; id: string }[],
   now: Date,
-): Promise<Map<string, Date>> {
+): Promise<Map<string, NextDue>> {
   const set = setOf(session, "q", "account_id uuid, id uuid", apps);
   const soon = new Date(now.getTime() + LOOK_AGAIN_MS);
-  const rows = await session.query<{ app_id: string; due_at: Date }>(
-    `select q.id as app_id, coalesce(next.due_at, $4::timestamptz) as due_at
+  const rows = await session.query<NextDue & { app_id: string }>(
+    `select q.id as app_id, coalesce(next.due_at, $4::timestamptz) as due_at,
+       case when a.circuit_until > $3 then null else next.due_at is null end as all_wait
      from ${set.from}
      join apps a on a.account_id = q.account_id and a.id = q.id
      cross join lateral (
@@ -301,7 +329,7 @@ export async function listNextDue(
      ) as next on true`,
     [...set.values, now, soon],
   );
-  return new Map(rows.map((row) => [row.app_id, row.due_at]));
+  return new Map(rows.map((row) => [row.app_id, row]));
 }
 
 /** An endpoint may have any number of them, and others wait for the task of its sender. */

@@ -116,7 +116,7 @@ it("files and discarded bodies are not in memory, and do not count", async () =>
       bytes += part.length;
     });
     posts += 1;
-    if (posts > 4) drain(request);
+    if (posts > 4) drain(request, "network");
     return null;
   });
   const types = [...Array(4).fill("multipart/form-data; boundary=x"), ...Array(4).fill("text/x")];

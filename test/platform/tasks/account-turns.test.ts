@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Database, openDatabase } from "../../../src/platform/db/database.ts";
 import { type ObservedStatement, observeStatements } from "../../../src/platform/db/observe.ts";
@@ -25,6 +26,7 @@ async function addAccounts(
   count: number,
   tasks: number,
   due_at = fixture.clock.now(),
+  attempts = 0,
 ): Promise<string[]> {
   const ids = Array.from({ length: count }, () => randomUUID());
   await fixture.database.query(
@@ -33,10 +35,10 @@ async function addAccounts(
     [ids, due_at],
   );
   await fixture.database.query(
-    `insert into tasks (account_id, id, kind, record_id, due_at, created_at)
-     select t.id, gen_random_uuid(), 'plain', gen_random_uuid(), $2, $2
+    `insert into tasks (account_id, id, kind, record_id, due_at, created_at, attempts)
+     select t.id, gen_random_uuid(), 'plain', gen_random_uuid(), $2, $2, $4
      from unnest($1::uuid[]) as t (id), generate_series(1, $3)`,
-    [ids, due_at, tasks],
+    [ids, due_at, tasks, attempts],
   );
   return ids;
 }
@@ -107,39 +109,62 @@ describe.each(ways)("sets %s", (_, by_account) => {
     expect(sets).toEqual(Array(5).fill(Array(20).fill(alone)));
   });
 
-  test("are claimed without reading a backlog, whatever the planner expects", async () => {
-    // The statistics say that the table is as good as empty.
-    await addAccounts(5, 2_000);
-    await database.query("delete from tasks");
-    await database.query("vacuum analyze tasks");
-    await addAccounts(1, 1);
-    await database.query("analyze tasks");
-    await addAccounts(1, 20_000);
-    const others = new Set(await addAccounts(50, 1));
-    const claim = (turn: string | null) => {
-      const [now, real_now] = [fixture.clock.now(), realTime(fixture.clock)];
-      const lease = { lease_ms: 60_000, lease_id: randomUUID() };
-      const query = { kind: "plain", failed: false, limit: 20, now, real_now, turn, ...lease };
-      return claimTasks(database, query);
+  test("of tasks that failed are of each account in turn, however long others take", async () => {
+    const floods = await addAccounts(2, 60);
+    const others = await addAccounts(5, 2);
+    await fixture.database.query("update tasks set attempts = 1");
+    const done: string[] = [];
+    const handle = async (set: TaskSet) => {
+      const [{ account_id } = { account_id: "" }] = set.tasks;
+      if (floods.includes(account_id)) await sleep(100);
+      await finishWithEffects(database, set, "worker");
+      done.push(account_id);
     };
-    let { turn } = await claim(null);
-    const statements: ObservedStatement[] = [];
-    observeStatements((statement) => void statements.push(statement));
-    try {
-      for (let claims = 0; others.size > 0; claims += 1) {
-        expect(claims, "claims until every account is served").toBeLessThanOrEqual(51);
-        const claimed = await claim(turn);
-        turn = claimed.turn;
-        for (const { account_id } of claimed.tasks) others.delete(account_id);
-      }
-    } finally {
-      observeStatements(undefined);
-    }
-    const claims = statements.filter(({ text }) => text.includes("from tasks"));
-    for (const { text, values } of [...claims.slice(0, 5), ...claims.slice(-5)]) {
-      expect(await countRowsRead(database, text, values), text).toBeLessThan(500);
-    }
+    fixture.startWorker([{ kind: "plain", set_max: 20, handle }], { database });
+    const countOthers = () => done.filter((account_id) => others.includes(account_id)).length;
+    await waitFor(() => countOthers() === 10);
+    // The first places are of the oldest; then each account has its turn twice.
+    expect(done.length - countOthers()).toBeLessThanOrEqual(12);
+    await waitFor(async () => (await fixture.countTasks()) === 0);
   });
+
+  test.each([false, true])(
+    "are claimed without reading a backlog, whatever the planner expects (failed: %s)",
+    async (failed) => {
+      const attempts = failed ? 1 : 0;
+      // The statistics say that the table is as good as empty.
+      await addAccounts(5, 2_000, undefined, attempts);
+      await database.query("delete from tasks");
+      await database.query("vacuum analyze tasks");
+      await addAccounts(1, 1, undefined, attempts);
+      await database.query("analyze tasks");
+      await addAccounts(1, 20_000, undefined, attempts);
+      const others = new Set(await addAccounts(50, 1, undefined, attempts));
+      const claim = (turn: string | null) => {
+        const [now, real_now] = [fixture.clock.now(), realTime(fixture.clock)];
+        const lease = { lease_ms: 60_000, lease_id: randomUUID() };
+        const query = { kind: "plain", failed, limit: 20, now, real_now, turn, ...lease };
+        return claimTasks(database, query);
+      };
+      let { turn } = await claim(null);
+      const statements: ObservedStatement[] = [];
+      observeStatements((statement) => void statements.push(statement));
+      try {
+        for (let claims = 0; others.size > 0; claims += 1) {
+          expect(claims, "claims until every account is served").toBeLessThanOrEqual(51);
+          const claimed = await claim(turn);
+          turn = claimed.turn;
+          for (const { account_id } of claimed.tasks) others.delete(account_id);
+        }
+      } finally {
+        observeStatements(undefined);
+      }
+      const claims = statements.filter(({ text }) => text.includes("from tasks"));
+      for (const { text, values } of [...claims.slice(0, 5), ...claims.slice(-5)]) {
+        expect(await countRowsRead(database, text, values), text).toBeLessThan(500);
+      }
+    },
+  );
 });
 
 /** How many rows the statement finds in tables and indexes, also those that it does not use. */

@@ -16,6 +16,11 @@ import type { FromProcess } from "../../harness/worker-process.ts";
 
 const LEASE_MS = 1_000;
 const SCRIPT = join(import.meta.dirname, "../../harness/worker-process.ts");
+/** Read when a test runs: files of test/tenancy set it. */
+const openOther = () => {
+  const by_account = process.env.SLIPROAD_BATCH_BY === "account";
+  return openDatabase({ url: fixture.url, connections_max: 6, by_account });
+};
 
 let fixture: TaskFixture;
 const children: ChildProcess[] = [];
@@ -116,7 +121,7 @@ test("two workers never run one task at the same time, and run each exactly once
   await fixture.enqueue("plain", count);
   const at_work = new Set<string>();
   const overlaps: string[] = [];
-  const databases = [0, 1].map(() => openDatabase({ url: fixture.url, connections_max: 6 }));
+  const databases = [0, 1].map(openOther);
   const by = new Set<number>();
   for (const [index, database] of databases.entries()) {
     const handle = async (set: TaskSet) => {
@@ -141,7 +146,7 @@ test("two workers never run one task at the same time, and run each exactly once
 });
 
 test("workers continue after the server closes their connections", async () => {
-  const database = openDatabase({ url: fixture.url, connections_max: 6 });
+  const database = openOther();
   const count = 2_000;
   await fixture.enqueue("plain", count);
   const handle = async (set: TaskSet) => void (await finishWithEffects(database, set, "worker"));

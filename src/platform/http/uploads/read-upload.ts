@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { Readable } from "node:stream";
 import type { FastifyRequest } from "fastify";
 import { Refusal } from "../../errors.ts";
-import { drain } from "../drain.ts";
+import { drain, senderOf } from "../drain.ts";
 import { FRAME_BYTES_MAX, missingPart, readBoundary, readOnePart } from "./multipart.ts";
 
 type UploadRules<Type> = {
@@ -42,7 +42,7 @@ export async function readUpload<Type, Kept>(
   try {
     return await readFile(request.raw, rules, sink);
   } catch (error) {
-    drain(request.raw);
+    drain(request.raw, senderOf(request));
     throw error;
   }
 }
