@@ -73,6 +73,7 @@ describe("applications of the account", () => {
       server.db.database.query("select status from webhook_deliveries where app_id = $1", [id]);
     expect(await statuses()).toEqual([{ status: "pending" }]);
     expect((await admin.call("POST", `/apps/${id}/delete`, {})).status).toBe(200);
+    await idle(server);
     expect(await statuses()).toEqual([{ status: "skipped" }]);
     expect((await admin.call("POST", `/apps/${id}/delete`, {})).status).toBe(404);
   });

@@ -7,11 +7,11 @@ import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
 import { wakeTasks } from "../../src/platform/tasks/tasks.ts";
 import { type DeliveryOutcome, updateOutcomes } from "../../src/webhooks/delivery/outcome-store.ts";
 import { planByKey, planByRecord, planInOrder } from "../../src/webhooks/delivery/planner-store.ts";
+import { SKIPPED_AT_ONCE } from "../../src/webhooks/delivery/skip-store.ts";
 import {
   listDueDeliveries,
   listDueOfRecords,
   listNextDue,
-  SKIPPED_AT_ONCE,
 } from "../../src/webhooks/delivery/store.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";

@@ -8,7 +8,8 @@ import { coalesce } from "./coalesce.ts";
 import { type DeliveryOutcome, updateOutcomes } from "./outcome-store.ts";
 import { planByKey, planByRecord } from "./planner-store.ts";
 import type { DeliverDeps, Recorder, Turn, Written } from "./sender-model.ts";
-import { listNextDue, updatePendingSkipped } from "./store.ts";
+import { updatePendingSkipped } from "./skip-store.ts";
+import { listNextDue } from "./store.ts";
 
 /** Sending continues meanwhile; a crash in between would repeat only these few deliveries. */
 const WRITE_PACE_MS = 50;
