@@ -23,14 +23,11 @@ export function checkProposalsTask({ database }: { database: Database }): TaskHa
     handle: async (set) => {
       await database.transaction(async (tx) => {
         const tasks = await set.lock(tx);
-        const records = new Map(
-          tasks.map(({ account_id, record_id: id }) => [`${account_id} ${id}`, { account_id, id }]),
-        );
-        for (const record of records.values()) {
-          const pending = await listPendingOf(tx, record);
-          for (const one of pending) {
-            enqueueTasks(tx, runProposalKind(one.kind), [one], set.now);
-          }
+        const records = tasks.map(({ account_id, record_id: id }) => ({ account_id, id }));
+        const found = await Promise.all(records.map((record) => listPendingOf(tx, record)));
+        // A record may have any number of them.
+        for (const [kind, pending] of Map.groupBy(found.flat(), (one) => one.kind)) {
+          enqueueTasks(tx, runProposalKind(kind), pending, set.now);
         }
         set.finish(tx, tasks);
       });
