@@ -1738,6 +1738,7 @@ create table removed_offramps (
   constraint removed_offramps_pkey PRIMARY KEY (account_id, id),
   constraint removed_offramps_account_id_quote_id_fkey FOREIGN KEY (account_id, quote_id) REFERENCES quotes(account_id, id)
 );
+CREATE INDEX removed_offramps_list ON public.removed_offramps USING btree (user_id, account_id, id);
 
 create table requests (
   account_id uuid not null,

@@ -25,7 +25,7 @@ export function checkProposalsTask({ database }: { database: Database }): TaskHa
         const tasks = await set.lock(tx);
         const records = tasks.map(({ account_id, record_id: id }) => ({ account_id, id }));
         const found = await Promise.all(records.map((record) => listPendingOf(tx, record)));
-        // A record may have any number of them.
+        // One statement per kind, however many proposals a record has.
         for (const [kind, pending] of Map.groupBy(found.flat(), (one) => one.kind)) {
           enqueueTasks(tx, runProposalKind(kind), pending, set.now);
         }

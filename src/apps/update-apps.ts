@@ -105,7 +105,7 @@ async function lockForChange(
 }
 
 /**
- * Writes a changed application with its audit entry, and wakes its sender, who also skips what is
+ * Writes a changed application with its audit entry, and wakes its sender, which also skips what is
  * pending for a deleted one: that may be any number of deliveries.
  */
 function recordAppChange(

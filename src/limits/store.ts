@@ -102,7 +102,8 @@ const cameBack = (returned: string) =>
  * `r.returned_amount` is that of the last return, null if there was none.
  */
 const LAST_RETURN = `left join lateral (select p.returned_amount from payouts p
-    where o.status = 'failed' and p.account_id = o.account_id and p.offramp_id = o.id
+    where o.status = 'failed' and o.attempt > 0
+      and p.account_id = o.account_id and p.offramp_id = o.id
       and p.status || '' = 'returned'
     order by p.attempt desc limit 1) r on true`;
 const FREED_TOKENS = cameBack("coalesce(r.returned_amount, o.destination_amount)");
@@ -164,13 +165,17 @@ function sumStatement(ofUser: OfUser, at: Bucket): string {
       group by 1, 2, 3
       union all
       select q.price_version_id, q.deposit_token, ${at("q.executed_at")}, true,
-        -sum(${FREED_TOKENS}), -count(*) filter (where ${IS_ALL_FREED})
-      from offramps o
+        -sum(freed.tokens), -sum(freed.count)
+      from (
+        -- By quote first: there may be any number of payouts that were never sent.
+        select o.quote_id, sum(${FREED_TOKENS}) as tokens,
+          count(*) filter (where ${IS_ALL_FREED}) as count
+        from offramps o ${LAST_RETURN}
+        where o.account_id = $1 and o.status = 'failed' and o.id >= $4 ${ofUser("o.user_id")}
+        group by o.quote_id) as freed
       cross join lateral (select * from quotes
-        where account_id = o.account_id and id = o.quote_id offset 0) as q
-      ${LAST_RETURN}
-      where o.account_id = $1 and o.status = 'failed' and o.id >= $4 and q.executed_at > $2
-        ${ofUser("o.user_id")}
+        where account_id = $1 and id = freed.quote_id offset 0) as q
+      where q.executed_at > $2
       group by 1, 2, 3
       union all
       select null::uuid, token, ${at("created_at")}, false, sum(amount), count(*) from refunds

@@ -16,7 +16,8 @@ const CHECKED_MAX = 200;
  * offramp that is said to have failed.
  *
  * A user may have any number of quotes that are executed and never paid, and the user is locked
- * meanwhile: of those only the newest are checked here, and all by `verify`.
+ * meanwhile: of those only some are checked here (`CHECKED_MAX` open ones, and as many of the
+ * newest ended ones), and all by `verify`.
  */
 export async function assertReserved(tx: Transaction, users: readonly UserKey[]): Promise<void> {
   const [reserving, others] = await Promise.all([

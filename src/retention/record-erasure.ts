@@ -17,7 +17,7 @@ export type By = { actor: Actor; reason: string };
 
 /**
  * Destroys the key of a locked person: whatever any module sealed with it can never be read again,
- * and stored idempotent responses are deleted too. What of it no key seals may be any number of
+ * and stored idempotent responses are deleted too. Data that no key seals may be any number of
  * rows: a task deletes it right after. Referenced rows are kept, so that everything can
  * still be verified.
  */

@@ -20,7 +20,10 @@ export async function findLastPayment(session: Session, key: UserKey): Promise<D
 
 /** The tables of the records whose events show a user's data; those of the user have their id. */
 export const EVENTED_TABLES = [
-  ...["offramps", "removed_offramps", "payment_details", "onramps"],
+  "offramps",
+  "removed_offramps",
+  "payment_details",
+  "onramps",
 ] as const;
 
 /** The next records of a user in one of these tables, in the order of their ids. */

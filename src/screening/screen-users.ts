@@ -71,9 +71,11 @@ export async function screenUsers(deps: ScreenDeps, users: readonly UserKey[]): 
   for (const set of sets) {
     const stale = await listUnscreened(deps.database, set, lists.version);
     for (let at = 0; at < stale.length; at += USERS_AT_ONCE) {
-      const some = stale.slice(at, at + USERS_AT_ONCE);
+      let some: readonly UserKey[] = stale.slice(at, at + USERS_AT_ONCE);
       const screenNext = (tx: Transaction) => screenLocked(tx, deps, some, lists.version);
-      while (await deps.database.transaction(screenNext)) {}
+      while (some.length > 0 && (await deps.database.transaction(screenNext))) {
+        some = await listUnscreened(deps.database, some, lists.version);
+      }
     }
   }
 }
@@ -130,8 +132,7 @@ async function screenLocked(
     tx,
     details.map(({ account_id, id }) => ({ account_id, id, screening_version: version })),
   );
-  // Those of a person who is being erased are not opened, and would be read again and again.
-  return detail_rows.length === DETAILS_AT_ONCE && details.length > 0;
+  return detail_rows.length === DETAILS_AT_ONCE;
 }
 
 function recordOfUser(

@@ -20,7 +20,7 @@ import { wakeTasks } from "../platform/tasks/tasks.ts";
 import { isNotified } from "./audience.ts";
 import { insertDeliveries, type NewDelivery } from "./delivery/store.ts";
 
-type FanOutDeps = Pick<ModuleCore, "database" | "log"> & {
+type FanOutDeps = Pick<ModuleCore, "database" | "clock" | "log"> & {
   signing_key: KeyObject;
   /** Wakes the delivery worker. */
   wakeDeliveries: () => void;
@@ -46,7 +46,8 @@ export function fanOutTask(deps: FanOutDeps, turn_ms = TURN_MS): TaskHandler {
     handle: async (set) => {
       const waiting = new Set<string>();
       for (const account_id of new Set(set.tasks.map((task) => task.account_id))) {
-        const end = await fanOut(deps, account_id, set.now, turn_ms);
+        // Not the time of the set: a sender does not look long for what is due since earlier.
+        const end = await fanOut(deps, account_id, deps.clock.now(), turn_ms);
         if (end === "more") waiting.add(account_id);
       }
       await database.transaction(async (tx) => {

@@ -33,7 +33,7 @@ export function openWebhooksModule(
     },
     tasks: [
       fanOutTask({ ...core, signing_key, wakeDeliveries }),
-      replayTask({ database, wakeDeliveries }),
+      replayTask({ ...core, wakeDeliveries }),
       trimEventsTask({ ...config, database }),
     ],
     recurring: [TRIM_EVENTS_TASK],

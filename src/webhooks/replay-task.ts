@@ -1,8 +1,8 @@
 import { DELIVER_TASK, type Endpoint } from "../apps/model.ts";
 import { listConsentingAccounts, listConsents, listEndpoints } from "../apps/store.ts";
 import { listEventsBetween } from "../events/order-store.ts";
-import type { Database } from "../platform/db/database.ts";
 import { firstIdAt } from "../platform/ids.ts";
+import type { ModuleCore } from "../platform/module.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { SlowWork } from "../platform/tasks/slow-work.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
@@ -14,7 +14,7 @@ import { REPLAY_TASK } from "./model.ts";
 import { listDeliveredEvents, updateEventsAgain, updateMissedAgain } from "./redelivery-store.ts";
 import { findReplay, type Replay, updateReplayDone } from "./store.ts";
 
-type ReplayDeps = { database: Database; wakeDeliveries: () => void };
+type ReplayDeps = Pick<ModuleCore, "database" | "clock"> & { wakeDeliveries: () => void };
 
 const CHUNK = 500;
 /** Replays that take long: an account has one at a time. */
@@ -38,12 +38,13 @@ export function replayTask(deps: ReplayDeps): TaskHandler {
 }
 
 async function replayOne(
-  { database, wakeDeliveries }: ReplayDeps,
+  deps: ReplayDeps,
   set: TaskSet,
   { account_id, record_id }: Task,
 ): Promise<void> {
+  const { database, wakeDeliveries } = deps;
   const replay = await findReplay(database, account_id, record_id);
-  const deliveries = replay ? await replayApp(database, replay, set.now) : 0;
+  const deliveries = replay ? await replayApp(deps, replay) : 0;
   await database.transaction(async (tx) => {
     const tasks = await set.lock(tx);
     if (replay && tasks.length > 0) updateReplayDone(tx, replay, deliveries);
@@ -56,31 +57,32 @@ async function replayOne(
  * Requeues deliveries, and creates missing ones, such as those from before webhooks were enabled.
  * After an interruption it starts over: what it already requeued is left unchanged.
  */
-async function replayApp(database: Database, replay: Replay, now: Date): Promise<number> {
+async function replayApp(deps: ReplayDeps, replay: Replay): Promise<number> {
+  const { database } = deps;
   const key = { account_id: replay.account_id, id: replay.app_id };
   const [endpoint] = await listEndpoints(database, [key]);
   if (!endpoint) return 0;
-  if (replay.only_failed) return replayMissed(database, endpoint, replay, now);
+  if (replay.only_failed) return replayMissed(deps, endpoint, replay);
   const granting =
     endpoint.flow === "authorization_code"
       ? await listConsentingAccounts(database, endpoint.id)
       : [];
   let count = 0;
   for (const account_id of new Set([endpoint.account_id, ...granting])) {
-    count += await replayEventsOf(database, endpoint, account_id, replay, now);
+    count += await replayEventsOf(deps, endpoint, account_id, replay);
   }
   return count;
 }
 
 async function replayMissed(
-  database: Database,
+  { database, clock }: ReplayDeps,
   endpoint: Endpoint,
   replay: Replay,
-  now: Date,
 ): Promise<number> {
   const below_id = firstIdAt(replay.until);
   let after_id = firstIdAt(replay.since);
   for (let count = 0; ; ) {
+    const now = clock.now();
     const ids = await database.transaction(async (tx) => {
       await lockWakened(tx, DELIVER_TASK, [endpoint]);
       wakeTasks(tx, DELIVER_TASK, [endpoint], now);
@@ -93,15 +95,15 @@ async function replayMissed(
 }
 
 async function replayEventsOf(
-  database: Database,
+  { database, clock }: ReplayDeps,
   endpoint: Endpoint,
   account_id: string,
   replay: Replay,
-  now: Date,
 ): Promise<number> {
   const below_id = firstIdAt(replay.until);
   let after_id = firstIdAt(replay.since);
   for (let count = 0; ; ) {
+    const now = clock.now();
     const range = { after_id, below_id, limit: CHUNK };
     const events = await listEventsBetween(database, account_id, range);
     const sides = events.flatMap((event) => event.counterpart_account_id ?? []);

@@ -24,12 +24,11 @@ async function turn(...account_ids: string[]): Promise<Record<string, string>> {
   const end = (how: string) => (_tx: unknown, tasks: readonly Task[]) => {
     for (const { account_id } of tasks) ended[account_id] = how;
   };
-  const now = server.core.clock.now();
-  const set = { tasks, now, lock: async () => tasks, finish: end("done"), repeat: end("more") };
-  const { database, config } = server.core;
+  const set = { tasks, lock: async () => tasks, finish: end("done"), repeat: end("more") };
+  const { database, clock, config } = server.core;
   const log = { info: () => {}, warn: () => {}, error: () => {} };
   const signing_key = signingKey(signingSeed(config));
-  const deps = { database, log, signing_key, wakeDeliveries: () => {} };
+  const deps = { database, clock, log, signing_key, wakeDeliveries: () => {} };
   await fanOutTask(deps, 0).handle(set as unknown as TaskSet);
   return ended;
 }

@@ -17,9 +17,9 @@ import { AccountMap } from "../../platform/account-map.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { SECOND_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
-import { oneByOne } from "../../platform/tasks/one-by-one.ts";
+import { recordByRecord } from "../../platform/tasks/one-by-one.ts";
 import type { TaskHandler } from "../../platform/tasks/run-set.ts";
-import { type Task, updateTasksDue } from "../../platform/tasks/tasks.ts";
+import { updateTasksDue } from "../../platform/tasks/tasks.ts";
 import { claimBeforePayout } from "../claim-store.ts";
 import { CHUNK } from "../fund-offramps.ts";
 import type { GatePolicy } from "../gates.ts";
@@ -63,24 +63,19 @@ export function payQuoteTask(deps: ApprovalTaskDeps): TaskHandler {
   return {
     kind: runProposalKind(PAY_QUOTE),
     set_max: 20,
-    handle: async (set) => {
+    handle: (set) =>
       // Many payouts may have changed since, each with a task: one look serves all of them.
-      const nameOf = ({ account_id, record_id }: Task) => `${account_id} ${record_id}`;
-      const by_proposal = Map.groupBy(set.tasks, nameOf);
-      await oneByOne(deps.database, set, async (task) => {
-        const due = by_proposal.get(nameOf(task));
-        by_proposal.delete(nameOf(task));
-        if (!due) return;
-        await deps.database.transaction(async (tx) => {
+      recordByRecord(deps.database, set, (due) =>
+        deps.database.transaction(async (tx) => {
           const tasks = await set.lock(tx, due);
           if (tasks.length === 0) return;
-          const proposal = await lockProposal(tx, task.account_id, task.record_id);
+          const { account_id, record_id } = due[0]!;
+          const proposal = await lockProposal(tx, account_id, record_id);
           const next_at = proposal ? await follow(tx, deps, proposal, set.now) : null;
           if (next_at) set.postpone(tx, tasks, next_at);
           else set.finish(tx, tasks);
-        });
-      });
-    },
+        }),
+      ),
   };
 }
 
@@ -116,9 +111,9 @@ function lockQuoteOf(tx: Transaction, proposal: SealedProposal): Promise<Quote |
 
 /**
  * A payout of the quote changed while the proposal is pending. Until somebody has voted, it shows
- * the new content; after the first vote it is void. Reads the quote without its lock, for which its
- * documents and payouts would wait: what changes meanwhile is checked by a task of its own, and
- * whoever confirms the proposal is held to what they saw.
+ * the new content; after the first vote it is void. Reads the quote without locking it, because its
+ * payouts and documents would wait. A change meanwhile has a task of its own, and once the proposal
+ * is confirmed its content is compared again under the lock.
  */
 async function check(
   tx: Transaction,

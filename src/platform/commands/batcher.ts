@@ -2,7 +2,7 @@ import { Refusal } from "../errors.ts";
 import { Shares } from "../shares.ts";
 import { Fitting } from "./fitting.ts";
 import { type Next, type Part, Rounds } from "./rounds.ts";
-import { SlowAccounts } from "./slow-accounts.ts";
+import { SLOW_AFTER_MS, SlowAccounts } from "./slow-accounts.ts";
 import { SET_ROWS_MAX } from "./use-case.ts";
 
 /** What the batcher needs to know about a command to place it. */
@@ -30,7 +30,10 @@ export type BatcherOptions<Command extends Batchable, Answer> = {
   /** Limits of a batch; a single command above them runs alone. */
   rows_max?: number;
   bytes_max?: number;
-  /** These limits apply to each of the two queues; each account has its share of what may wait. */
+  /**
+   * These limits apply to each of the two queues; each account has its share of what may wait. Sets
+   * of slow accounts are counted apart.
+   */
   batches_in_flight_max?: number;
   /** An account whose batches take longer has them apart from the others' (`slow-accounts.ts`). */
   slow_after_ms?: number;
@@ -78,10 +81,10 @@ export class Batcher<Command extends Batchable, Answer> {
 }
 
 class BatchQueue<Command extends Batchable, Answer> {
-  readonly #options: Required<Omit<BatcherOptions<Command, Answer>, "slow_after_ms">>;
+  readonly #options: Required<BatcherOptions<Command, Answer>>;
   readonly #rounds = new Rounds<Waiting<Command, Answer>>();
   readonly #fitting: Fitting;
-  readonly #slow: SlowAccounts;
+  readonly #slow = new SlowAccounts();
   readonly #queued: Shares;
   readonly #queued_bytes: Shares;
   #count = 0;
@@ -89,13 +92,13 @@ class BatchQueue<Command extends Batchable, Answer> {
   #expected = 0;
   #gathering: NodeJS.Timeout | undefined;
 
-  constructor({ slow_after_ms, ...options }: BatcherOptions<Command, Answer>) {
-    this.#slow = new SlowAccounts(slow_after_ms);
+  constructor(options: BatcherOptions<Command, Answer>) {
     this.#options = {
       rows_max: SET_ROWS_MAX,
       bytes_max: 1_000_000,
       batches_in_flight_max: 2,
       gather_ms: GATHER_MS,
+      slow_after_ms: SLOW_AFTER_MS,
       commands_queued_max: 10_000,
       bytes_queued_max: 64_000_000,
       ...options,
@@ -153,12 +156,29 @@ class BatchQueue<Command extends Batchable, Answer> {
     const parts = this.#takeSet(next);
     const count = parts.reduce((sum, { members }) => sum + members.length, 0);
     const account_ids = parts.map(({ members }) => members[0]!.command.account_id);
-    const begun_ms = performance.now();
+    let noted_ms = performance.now();
+    let counted = pace;
+    const noteSlow = () => {
+      const now_ms = performance.now();
+      this.#slow.noteSlow(account_ids, now_ms - noted_ms, now_ms);
+      noted_ms = now_ms;
+      // The others do not wait for its end, of which nobody knows when it comes.
+      this.#in_flight[counted] -= 1;
+      counted = "slow";
+      this.#in_flight.slow += 1;
+    };
+    let is_slow = false;
+    const timer = setTimeout(() => {
+      is_slow = true;
+      noteSlow();
+      this.#pump();
+    }, this.#options.slow_after_ms);
     this.#in_flight[pace] += 1;
     void this.#runSet(parts).finally(() => {
-      const ended_ms = performance.now();
-      this.#slow.note(account_ids, ended_ms - begun_ms, ended_ms);
-      this.#in_flight[pace] -= 1;
+      clearTimeout(timer);
+      if (is_slow) noteSlow();
+      else this.#slow.noteFast(account_ids);
+      this.#in_flight[counted] -= 1;
       this.#gather(count);
       this.#pump();
     });

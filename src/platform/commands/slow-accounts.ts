@@ -2,13 +2,13 @@ import { SECOND_MS } from "../durations.ts";
 import { LruMap } from "../lru-map.ts";
 
 /** Most sets end after a few dozen milliseconds. */
-const SLOW_AFTER_MS = 300;
+export const SLOW_AFTER_MS = 300;
 /** Of a slow set with many accounts so many are suspected: the others go on together. */
 const SUSPECTED_MAX = 4;
 const SUSPECTED_FOR_MS = 30 * SECOND_MS;
 const ACCOUNTS_MAX = 10_000;
 
-/** `in_slow_ms`: how long its slow sets took since it was last alone in a fast one. */
+/** `in_slow_ms`: how long its slow sets took together since it was last cleared. */
 type Notes = { in_slow_ms: number; until_ms: number };
 
 /**
@@ -19,12 +19,6 @@ export class SlowAccounts {
   readonly #notes = new LruMap<string, Notes>(ACCOUNTS_MAX);
   /** Those suspected now, or until lately. */
   readonly #suspected = new Set<string>();
-  readonly #slow_after_ms: number;
-
-  constructor(slow_after_ms = SLOW_AFTER_MS) {
-    this.#slow_after_ms = slow_after_ms;
-  }
-
   get isEmpty(): boolean {
     return this.#suspected.size === 0;
   }
@@ -37,23 +31,23 @@ export class SlowAccounts {
     return false;
   }
 
-  /** A set with commands of these accounts took so long. */
-  note(account_ids: readonly string[], took_ms: number, now_ms: number): void {
-    const is_alone = account_ids.length === 1;
-    if (took_ms > this.#slow_after_ms) {
-      for (const account_id of account_ids) {
-        const { in_slow_ms, until_ms } = this.#notesOf(account_id);
-        this.#notes.set(account_id, { in_slow_ms: in_slow_ms + took_ms, until_ms });
-      }
-      this.#suspect(account_ids, now_ms);
-    } else if (is_alone && this.#suspected.has(account_ids[0]!)) {
-      this.#suspected.delete(account_ids[0]!);
-      this.#notes.delete(account_ids[0]!);
+  /** A set with commands of these accounts is slow, and took so long since this was said last. */
+  noteSlow(account_ids: readonly string[], took_ms: number, now_ms: number): void {
+    for (const account_id of account_ids) {
+      const { in_slow_ms, until_ms } = this.#notesOf(account_id);
+      this.#notes.set(account_id, { in_slow_ms: in_slow_ms + took_ms, until_ms });
     }
+    this.#suspect(account_ids, now_ms);
+  }
+
+  noteFast([account_id, ...others]: readonly string[]): void {
+    if (others.length > 0 || !this.#suspected.delete(account_id!)) return;
+    this.#notes.delete(account_id!);
   }
 
   /** Those that were in slow sets for longest; the others of the set only happened to be there. */
   #suspect(account_ids: readonly string[], now_ms: number): void {
+    for (const account_id of this.#suspected) this.has(account_id, now_ms);
     const slowest = account_ids.toSorted(
       (a, b) => this.#notesOf(b).in_slow_ms - this.#notesOf(a).in_slow_ms,
     );

@@ -83,8 +83,8 @@ export type UseCase<Input, Loaded, Output> = {
 export type AnyUseCase = UseCase<unknown, unknown, unknown>;
 
 /**
- * Weights for commands that may read much, which is not known before it is read: so many of them
- * are a set.
+ * Equal weights for commands whose cost is not known before they are loaded: a set has at most so
+ * many of them.
  */
 export function weighEqually(
   commands: readonly Command<unknown>[],

@@ -4,7 +4,7 @@ import { Shares } from "../shares.ts";
 import type { CallerContext } from "./caller-context.ts";
 import { NoTurnError } from "./outages.ts";
 
-/** Of the connections, for callers, and for tasks: each leaves a quarter to the other. */
+/** Requests may use so much of the connections, and so may tasks. */
 const PART = 3 / 4;
 /** Of the callers' connections, for all networks together whose account is not known. */
 const UNKNOWN_PART = 1 / 2;
@@ -30,9 +30,9 @@ type Rules = {
   wait_max_ms: number | null;
 };
 
-/** One alone uses three quarters. */
+/** One caller alone uses three quarters of these. */
 export const REQUEST_TURNS: Rules = { used_to_free: 3, wait_max_ms: 10 * SECOND_MS };
-/** One kind alone uses half. Its tasks keep their lease while they wait, so nothing is lost. */
+/** One kind alone uses half of these. Its tasks keep their lease while they wait. */
 export const TASK_TURNS: Rules = { used_to_free: 1, wait_max_ms: null };
 
 /**

@@ -12,8 +12,8 @@ const LIMITS: Limits = { grant_bytes: 64 * 1024, grants: 32, every_ms: 50 };
 /**
  * What all refused bodies together may send: 40 MiB a second. Reading and discarding what arrives
  * takes the one thread that answers everybody: with hundreds of refused uploads at once, all of
- * its time. Senders take turns. Of one sender's, those that were begun come first, so that as many
- * as possible come to their end.
+ * its time. Senders take turns. Of one sender's, bodies that were begun come first, so that as
+ * many as possible are read completely.
  */
 export class DrainTurns {
   readonly #limits: Limits;

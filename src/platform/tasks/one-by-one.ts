@@ -5,7 +5,7 @@ import type { Task } from "./tasks.ts";
 const FOR_MS = 500;
 
 /**
- * Works a set off one task after the other. After half a second the rest is left to the next claim:
+ * Runs the tasks of a set one after the other. After half a second the rest goes back to the queue:
  * both sets of a kind may be full of long tasks of one account, and those of others wait for the
  * end of one.
  */
@@ -16,10 +16,10 @@ export function oneByOne(
   for_ms = FOR_MS,
 ): Promise<void> {
   const each = set.tasks.map((task) => [task]);
-  return workOff(database, set, each, ([task]) => work(task!), for_ms);
+  return runGroups(database, set, each, ([task]) => work(task!), for_ms);
 }
 
-/** The same where several tasks of a record are one piece of work: it gets all that the set has. */
+/** The same where the tasks of one record are done together. */
 export function recordByRecord(
   database: Database,
   set: TaskSet,
@@ -27,20 +27,20 @@ export function recordByRecord(
   for_ms = FOR_MS,
 ): Promise<void> {
   const by_record = Map.groupBy(set.tasks, (task) => `${task.account_id} ${task.record_id}`);
-  return workOff(database, set, [...by_record.values()], work, for_ms);
+  return runGroups(database, set, [...by_record.values()], work, for_ms);
 }
 
-async function workOff(
+async function runGroups(
   database: Database,
   set: TaskSet,
-  pieces: readonly Task[][],
+  groups: readonly Task[][],
   work: (tasks: Task[]) => Promise<void>,
   for_ms: number,
 ): Promise<void> {
   const begun_ms = performance.now();
-  for (const [done, tasks] of pieces.entries()) {
+  for (const [done, tasks] of groups.entries()) {
     if (done > 0 && performance.now() - begun_ms > for_ms) {
-      return putBack(database, set, pieces.slice(done).flat());
+      return putBack(database, set, groups.slice(done).flat());
     }
     await work(tasks);
   }

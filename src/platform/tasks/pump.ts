@@ -69,7 +69,9 @@ export function createPump(
     }
     if (claim.tasks.length === 0) return;
     if (is_closed) return updateLeases(deps.database, claim.lease_id, claim.tasks, null);
-    queue.took(claim.tasks.length, await runSet(deps, queue.handler, claim, leavePlace));
+    const used_ms = await runSet(deps, queue.handler, claim, leavePlace);
+    // Nobody waited for one that left its place.
+    if (!place.is_left) queue.noteUse(claim.tasks.length, used_ms);
   }
 
   return {

@@ -14,7 +14,7 @@ export type TaskQueue = {
   /** The claim succeeded or failed; `more` if there may be further due tasks. */
   claimed(more: boolean): void;
   /** For how long a set with so many tasks used the database. */
-  took(tasks: number, ms: number): void;
+  noteUse(tasks: number, ms: number): void;
   /** The claimed tasks have ended, or no longer need their slot. */
   ended(): void;
 };
@@ -79,13 +79,13 @@ export function createQueues(
           state.due ||= more;
           next();
         },
-        took: (tasks, ms) => {
+        noteUse: (tasks, ms) => {
           const { set_max } = handler;
           const queue = state.queue;
-          const least = Math.ceil(set_max * SMALLEST_PART);
+          const limit_min = Math.ceil(set_max * SMALLEST_PART);
           if (failed) return;
           if (ms <= LONG_SET_MS) queue.limit = Math.min(set_max, queue.limit * 2);
-          else queue.limit = Math.max(least, Math.floor(Math.min(tasks, queue.limit) / 2));
+          else queue.limit = Math.max(limit_min, Math.floor(Math.min(tasks, queue.limit) / 2));
         },
         ended: () => {
           state.sets -= 1;

@@ -16,6 +16,7 @@ export class Backlog {
   #start: SearchStart = { after: null, is_long: false, record_ids: [] };
   /** Null where the search began. */
   #after: QueuePlace | null = null;
+  #has_loaded = false;
   #looked_at = 0;
   #due_until: Date | null = null;
   /** The records of which something was found that is to be loaded again. */
@@ -32,7 +33,7 @@ export class Backlog {
   }
 
   get isAtStart(): boolean {
-    return this.#after === null;
+    return !this.#has_loaded;
   }
 
   get isAllLoaded(): boolean {
@@ -57,6 +58,7 @@ export class Backlog {
   /** Loads from there again. */
   restart(start: SearchStart): void {
     this.#start = start;
+    this.#has_loaded = false;
     this.#looked_at = 0;
     this.#due_until = null;
     this.#left.clear();
@@ -66,7 +68,7 @@ export class Backlog {
   }
 
   clear(): void {
-    for (const { delivery } of this.#ready) this.#left.add(delivery.record_id);
+    this.leave(this.#ready.map(({ delivery }) => delivery.record_id));
     this.#ready = [];
     this.#taken.clear();
   }
@@ -105,6 +107,7 @@ export class Backlog {
    */
   add(page: DuePage, record_ids: readonly string[]): void {
     this.learnErasures(page.erasures);
+    this.#has_loaded = true;
     const is_outdated = page.erasures < this.#erasures;
     for (const sendable of page.deliveries) {
       const { id, record_id, subject_id } = sendable.delivery;
@@ -126,8 +129,14 @@ export class Backlog {
     this.#due_until = page.due_until;
   }
 
+  /** The turn ends before what these records have was loaded. */
+  leave(record_ids: readonly string[]): void {
+    for (const record_id of record_ids) this.#left.add(record_id);
+  }
+
   /** Nothing may be sent to the endpoint any more. */
-  close(): void {
+  close(record_ids: readonly string[]): void {
+    this.leave([...record_ids, ...this.#ready.map(({ delivery }) => delivery.record_id)]);
     this.#due_until = null;
     this.#ready = [];
     this.#is_all_loaded = true;

@@ -98,7 +98,8 @@ function endOf(own: readonly DueDelivery[], is_full: boolean, looked: SearchEnd 
   const { looked_at = 0 } = looked ?? {};
   if (is_full || last?.has_next) return { is_last: false, end: placeOf(last!), looked_at };
   if (looked_at === LOOKED_AT_MAX) return { is_last: false, end: placeOf(looked!), looked_at };
-  return { is_last: true, end: last ? placeOf(last) : null, looked_at };
+  const end = looked ?? last;
+  return { is_last: true, end: end ? placeOf(end) : null, looked_at };
 }
 
 const placeOf = ({ due_at, id }: QueuePlace) => ({ due_at, id });
@@ -130,14 +131,13 @@ function listPages(
 ) {
   const long = pages.filter(({ is_long }) => is_long);
   return database.transaction(async (tx) => {
-    const planned = planInOrder(tx);
-    if (long.length > 0) {
-      const found = await Promise.all([listSearchEnds(tx, long, now), planned]);
-      for (const [app_id, end] of found[0]) ends.set(app_id, end);
-    }
+    const [found] = await Promise.all([
+      long.length > 0 ? listSearchEnds(tx, long, now) : new Map<string, SearchEnd>(),
+      planInOrder(tx),
+    ]);
+    for (const [app_id, end] of found) ends.set(app_id, end);
     const queries = pages.map((page) => ({ ...page, through: ends.get(page.app_id) ?? null }));
-    const [due] = await Promise.all([listDueDeliveries(tx, queries, now, PAGE), planned]);
-    return due;
+    return listDueDeliveries(tx, queries, now, PAGE);
   });
 }
 

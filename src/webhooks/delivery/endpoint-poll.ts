@@ -1,5 +1,6 @@
 import { listEndpointVersions, listValidConsents } from "../../apps/store.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { runForService } from "../../platform/db/caller-context.ts";
 import type { Session } from "../../platform/db/database.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { findErasures } from "../store.ts";
@@ -60,7 +61,8 @@ export class EndpointPoll {
 
   add(sender: Polled): void {
     this.#senders.add(sender);
-    this.#timer ??= setTimeout(() => void this.#ask(), EVERY_MS);
+    // For all senders: it does not wait for the turn of the set that happened to be the first.
+    this.#timer ??= runForService(() => setTimeout(() => void this.#ask(), EVERY_MS));
   }
 
   delete(sender: Polled): void {

@@ -190,8 +190,9 @@ export class EndpointSender implements Polled {
     const page = await this.#parts.loadDue({ ...this.#backlog.nextPage(), record_ids });
     this.#takeEndpoint(page.endpoint);
     this.#seen_ms = Math.max(this.#seen_ms, asked_ms);
-    if (page.endpoint && maySend(page.endpoint)) this.#backlog.add(page, record_ids);
-    else this.#backlog.close();
+    if (!page.endpoint || !maySend(page.endpoint)) this.#backlog.close(record_ids);
+    else if (this.#turn.phase === "sending") this.#backlog.add(page, record_ids);
+    else this.#backlog.leave(record_ids);
   }
 
   #takeEndpoint(loaded: OpenEndpoint | undefined): void {

@@ -67,10 +67,9 @@ export class LongQueues {
     if (!queue) return FROM_START;
     const now_ms = this.#now_ms();
     const is_again = now_ms - queue.begun_ms >= this.#pauseMs(account_id);
-    if (is_again) Object.assign(queue, { begun_ms: now_ms, looked_at: 0 });
-    const record_ids = queue.left;
-    queue.left = [];
-    return { after: is_again ? null : queue.after, is_long: true, record_ids };
+    if (is_again) Object.assign(queue, { after: null, begun_ms: now_ms, looked_at: 0 });
+    // Kept until the turn has ended: one that fails has sent nothing of it.
+    return { after: queue.after, is_long: true, record_ids: queue.left };
   }
 
   ended({ account_id, id }: AppKey, result: SearchResult): void {

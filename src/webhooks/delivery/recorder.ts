@@ -8,7 +8,7 @@ import { coalesce } from "./coalesce.ts";
 import { type DeliveryOutcome, updateOutcomes } from "./outcome-store.ts";
 import { planByKey, planByRecord } from "./planner-store.ts";
 import type { DeliverDeps, Recorder, Turn, Written } from "./sender-model.ts";
-import { updatePendingSkipped } from "./skip-store.ts";
+import { SKIPPED_AT_ONCE, updatePendingSkipped } from "./skip-store.ts";
 import { listNextDue } from "./store.ts";
 
 /** Sending continues meanwhile; a crash in between would repeat only these few deliveries. */
@@ -121,25 +121,25 @@ function endTurns(
     const endpoints = new Map(found.map((endpoint) => [endpoint.id, endpoint]));
     const finished: Task[] = [];
     const postponed = new Map<Task, Date>();
-    const isOver = (turn: Turn) => {
+    const unfinished = await skipPending(tx, ours, endpoints, now);
+    const endTurn = (turn: Turn) => {
       const { task } = turn;
       if (!ours.has(task)) return true;
-      const { due_at, all_wait = null } = due.get(task.record_id) ?? {};
-      turn.all_wait = all_wait;
+      const next = due.get(task.record_id);
+      turn.all_wait = next ? next.all_wait : false;
       const endpoint = endpoints.get(task.record_id);
-      if (due_at === undefined || !endpoint || isIdle(endpoint)) {
-        if (left.has(task)) postponed.set(task, now);
+      if (!next || !endpoint || isIdle(endpoint)) {
+        if (unfinished.has(task)) postponed.set(task, now);
         else finished.push(task);
         return true;
       }
       // One resumed after this turn decided to disable it starts again.
-      const at = latest(due_at, endpoint.circuit_until, now);
+      const at = latest(next.due_at, endpoint.circuit_until, now);
       if (at <= now && turn.phase === "drained") return false;
       postponed.set(task, at);
       return true;
     };
-    const left = await skipPending(tx, ours, endpoints, now);
-    const ended = turns.map(isOver);
+    const ended = turns.map(endTurn);
     set.finish(tx, finished);
     set.repeat(tx, [...postponed.keys()], (task) => postponed.get(task)!);
     return ended;
@@ -166,15 +166,19 @@ async function skipPending(
   endpoints: ReadonlyMap<string, Endpoint>,
   now: Date,
 ): Promise<ReadonlySet<Task>> {
-  const left = new Set<Task>();
+  const unfinished = new Set<Task>();
+  let skipped = 0;
   for (const task of tasks) {
     const { account_id, record_id: id } = task;
     const state = endpoints.get(id)?.webhook_state ?? "deleted";
     const reason = SKIPPED_BECAUSE[state];
     if (!reason) continue;
-    if (await updatePendingSkipped(tx, { account_id, id }, reason, now)) left.add(task);
+    const is_full = skipped >= SKIPPED_AT_ONCE;
+    const count = is_full ? 0 : await updatePendingSkipped(tx, { account_id, id }, reason, now);
+    skipped += count;
+    if (is_full || count === SKIPPED_AT_ONCE) unfinished.add(task);
   }
-  return left;
+  return unfinished;
 }
 
 const SKIPPED_BECAUSE: Readonly<Record<string, string | undefined>> = {

@@ -1,18 +1,18 @@
 import type { Session } from "../../platform/db/database.ts";
 
-/** An endpoint may have any number of them, and others wait for the task of its sender. */
+/** Endpoints may have any number of them, and others wait for the tasks of their senders. */
 export const SKIPPED_AT_ONCE = 500;
 
 /**
- * Skips the first pending deliveries of an endpoint that receives nothing more, with the reason;
- * true where there may be more.
+ * Skips the first pending deliveries of an endpoint that receives nothing more, with the reason.
+ * Returns their number: at the limit there may be more.
  */
 export async function updatePendingSkipped(
   tx: Session,
   app: { account_id: string; id: string },
   reason: string,
   now: Date,
-): Promise<boolean> {
+): Promise<number> {
   const [row] = await tx.query<{ count: number }>(
     `with first as materialized (
        select due_at, delivery_id from webhook_queue where account_id = $1 and app_id = $2
@@ -31,5 +31,5 @@ export async function updatePendingSkipped(
      select count(*)::int as count from waiting`,
     [app.account_id, app.id, reason, now],
   );
-  return row!.count >= SKIPPED_AT_ONCE;
+  return row!.count;
 }

@@ -58,6 +58,25 @@ describe("an account whose commands make sets slow", () => {
     expect(mixed.length).toBeLessThanOrEqual(3);
   });
 
+  it("keeps no place of the others while its sets have not ended", async () => {
+    const never = Promise.withResolvers<never>();
+    const batcher = new Batcher<Batchable, true>({
+      across_accounts: true,
+      gather_ms: 0,
+      slow_after_ms: SLOW_MS / 2,
+      run: async (set) => {
+        if (set.some(({ account_id }) => account_id === "slow")) await never.promise;
+        return new Map(set.map((one) => [one, true as const]));
+      },
+    });
+    const send = (account_id: string) => batcher.submit({ account_id, rows: 1, bytes: 100 });
+    void send("slow");
+    void send("slow");
+    expect(await send("other")).toBe(true);
+    void send("slow");
+    expect(await send("other")).toBe(true);
+  });
+
   it("has as many sets at a time as any other while no other sends anything", async () => {
     const { send, slowAtOnce } = open();
     const sending = Array.from({ length: 6 }, () => sendMany(() => send("slow"), 3));
@@ -67,23 +86,23 @@ describe("an account whose commands make sets slow", () => {
 });
 
 describe("suspicion", () => {
-  const slow = new SlowAccounts(SLOW_MS);
+  const slow = new SlowAccounts();
 
   it("falls on a few accounts of a slow set, and ends with a fast set of their own", () => {
-    slow.note(["a", "b", "c", "d", "e", "f"], SLOW_MS + 1, 0);
+    slow.noteSlow(["a", "b", "c", "d", "e", "f"], SLOW_MS, 0);
     const suspected = ["a", "b", "c", "d", "e", "f"].filter((name) => slow.has(name, 1));
     expect(suspected).toHaveLength(4);
-    for (const name of suspected.slice(1)) slow.note([name], 1, 2);
+    for (const name of suspected.slice(1)) slow.noteFast([name]);
     expect(suspected.filter((name) => slow.has(name, 3))).toEqual(suspected.slice(0, 1));
     // A fast set with others says nothing about it.
-    slow.note([suspected[0]!, "g"], 1, 4);
+    slow.noteFast([suspected[0]!, "g"]);
     expect(slow.has(suspected[0]!, 5)).toBe(true);
   });
 
   it("falls on those that were in slow sets before", () => {
     for (const round of [1, 2, 3]) {
       const others = Array.from({ length: 50 }, (_, at) => `${round} other ${at}`);
-      slow.note([...others, "often"], SLOW_MS + 1, 10 * round);
+      slow.noteSlow([...others, "often"], SLOW_MS, 10 * round);
     }
     expect(slow.has("often", 40)).toBe(true);
   });

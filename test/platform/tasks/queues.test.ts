@@ -31,7 +31,7 @@ test("after a set that took long the next ones are smaller, and grow again", () 
   });
   queues.offer(DUE);
   const limitAfter = (tasks: number, ms: number) => {
-    queue!.took(tasks, ms);
+    queue!.noteUse(tasks, ms);
     return queue!.limit;
   };
   expect(queue!.limit).toBe(300);
