@@ -1,7 +1,7 @@
 import type { Database, Transaction } from "../platform/db/database.ts";
 import type { RecordKey } from "../platform/db/rows.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
-import { enqueueTasks } from "../platform/tasks/tasks.ts";
+import { wakeTasks } from "../platform/tasks/tasks.ts";
 import { runProposalKind } from "./model.ts";
 import { insertChecks, listPendingOf } from "./pending-store.ts";
 
@@ -25,9 +25,9 @@ export function checkProposalsTask({ database }: { database: Database }): TaskHa
         const tasks = await set.lock(tx);
         const records = tasks.map(({ account_id, record_id: id }) => ({ account_id, id }));
         const found = await Promise.all(records.map((record) => listPendingOf(tx, record)));
-        // One statement per kind, however many proposals a record has.
+        // One task per proposal, however often its record changes until the task runs.
         for (const [kind, pending] of Map.groupBy(found.flat(), (one) => one.kind)) {
-          enqueueTasks(tx, runProposalKind(kind), pending, set.now);
+          wakeTasks(tx, runProposalKind(kind), pending, set.now);
         }
         set.finish(tx, tasks);
       });

@@ -1,8 +1,11 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { checkProposals, checkProposalsTask } from "../../src/approvals/check-proposals.ts";
 import { runProposalKind } from "../../src/approvals/model.ts";
 import { PAY_QUOTE } from "../../src/offramps/quotes/late-payees.ts";
 import { enqueueTasks } from "../../src/platform/tasks/tasks.ts";
+import { createWorker } from "../../src/platform/tasks/worker.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { SILENT } from "../harness/task-fixture.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { advance, good, openStory, type Story, settle } from "../offramps/story.ts";
 import {
@@ -30,7 +33,6 @@ beforeAll(async () => {
   good(await story.add(story.quote_id, Array(PAYOUTS - 500).fill({ amount: 2 })));
 });
 afterAll(async () => {
-  await server?.close();
   await quiet.close();
 });
 
@@ -81,3 +83,29 @@ it("a proposal is compared with its payouts while others have locked the quote",
   });
   expect((await showProposal(quiet, id)).status).toBe("pending");
 });
+
+it("a proposal has one check that waits, however often its record changes", async () => {
+  // Without a worker nothing is done of it.
+  await server.close();
+  const { account_id, core, db } = quiet;
+  const small = await openStory(quiet, [{ amount: 200 }]);
+  const { proposal_id: id } = good(await small.execute()).approval;
+  const kind = runProposalKind(PAY_QUOTE);
+  for (let round = 0; round < 3; round += 1) {
+    const record = { account_id, id: small.quote_id };
+    await db.database.transaction(async (tx) => checkProposals(tx, [record], core.clock.now()));
+    const worker = createWorker({
+      ...{ database: core.database, clock: core.clock, log: SILENT },
+      handlers: [checkProposalsTask(core)],
+    });
+    worker.start();
+    await waitFor(async () => (await countTasks("check-proposals")) === 0);
+    await worker.stop();
+  }
+  expect(await countTasks(kind)).toBe(1);
+  expect((await showProposal(quiet, id)).status).toBe("pending");
+});
+
+async function countTasks(kind: string): Promise<number> {
+  return (await quiet.db.database.query("select from tasks where kind = $1", [kind])).length;
+}

@@ -18,7 +18,7 @@ type PaidDetail = { id: string; rails: Rail };
 
 /** Payment details with one number, and their payouts, that are read for what was paid before. */
 const PAID_DETAILS_MAX = 20;
-const PAID_OFFRAMPS_MAX = 100;
+const PAID_OFFRAMPS_MAX = 200;
 
 /** What a quote's offramps pay, without those given up. */
 export function listQuoteSums(
@@ -51,8 +51,9 @@ export function listPayees(
 /**
  * What payouts of other quotes have reached of the payees of these payment details: the details
  * themselves, and the newest with the same number, which may be at another bank. Each number is
- * searched once: thousands of payment details may have it. `offset 0` makes a look-up of it: each
- * could be compared with all payouts of the account.
+ * searched once: thousands of payment details may have it. Of each only the newest payouts are
+ * looked at: thousands may have failed, and a payee who only gets such ones counts as never paid.
+ * `offset 0` makes a look-up of it: each could be compared with all payouts of the account.
  */
 export function listPaidDetails(
   session: Session,
@@ -60,9 +61,10 @@ export function listPaidDetails(
   quote_id: string,
   payment_detail_ids: readonly string[],
 ): Promise<PaidDetail[]> {
-  const isPaidBefore = "quote_id <> $2 and status = 'fiat_sent'";
-  const isPaid = `exists (select from offramps where account_id = $1 and payment_detail_id = d.id
-    and ${isPaidBefore} offset 0)`;
+  const newestOf = (detail: string) => `(select rails, status from offramps
+    where account_id = $1 and payment_detail_id = ${detail}.id and quote_id <> $2
+    order by id desc limit ${PAID_OFFRAMPS_MAX}) as newest where status = 'fiat_sent'`;
+  const isPaid = `exists (select from ${newestOf("d")} offset 0)`;
   return session.query<PaidDetail>(
     `with named as (
        select id, coalesce(payee_index, uuid_send(id)) as payee from payment_details
@@ -80,9 +82,7 @@ export function listPaidDetails(
        where place <= ${PAID_DETAILS_MAX}
      )
      select distinct paid.id, reached.rails from paid
-     cross join lateral (select rails from offramps where account_id = $1
-         and payment_detail_id = paid.id and ${isPaidBefore}
-       order by id desc limit ${PAID_OFFRAMPS_MAX}) as reached`,
+     cross join lateral (select rails from ${newestOf("paid")}) as reached`,
     [account_id, quote_id, payment_detail_ids],
   );
 }

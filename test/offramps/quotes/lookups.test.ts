@@ -8,6 +8,7 @@ import { FIRST_ID } from "../../../src/platform/ids.ts";
 import { listExposures } from "../../../src/prices/exposure-store.ts";
 import { addApprovedUser, addPaymentDetail } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { openStory } from "../story.ts";
 
 let server: TestServer;
 beforeAll(async () => {
@@ -95,10 +96,34 @@ test("a number that many payment details have is searched once", async () => {
   expect(await countRead()).toBeLessThanOrEqual(4 * ids.length);
 });
 
-async function readSoFar(tx: Transaction): Promise<number> {
+/*
+ * Payouts that fail cost nothing: with thousands to one account each quote that pays it read them
+ * all.
+ */
+test("of the payouts to an account only the newest are looked at", async () => {
+  const { database } = server.db;
+  const { account_id } = server;
+  const { payment_detail_id, offramp_id } = await openStory(server);
+  await database.query(
+    `insert into offramps
+     select (jsonb_populate_record(o, jsonb_build_object(
+       'id', gen_random_uuid(), 'status', 'failed', 'document_id', null))).*
+     from offramps o, generate_series(1, 1000) where o.account_id = $1 and o.id = $2`,
+    [account_id, offramp_id],
+  );
+  const read = await database.transaction(async (tx) => {
+    const before = await readSoFar(tx, "offramps");
+    expect(await listPaidDetails(tx, account_id, FIRST_ID, [payment_detail_id])).toEqual([]);
+    return (await readSoFar(tx, "offramps")) - before;
+  });
+  expect(read).toBeLessThanOrEqual(410);
+});
+
+async function readSoFar(tx: Transaction, table = "payment_details"): Promise<number> {
   const [row] = await tx.query<{ read: number }>(
     `select (seq_tup_read + idx_tup_fetch)::integer as read from pg_stat_xact_user_tables
-     where relname = 'payment_details'`,
+     where relname = $1`,
+    [table],
   );
   return row!.read;
 }
