@@ -52,7 +52,8 @@ const REFUSALS: Readonly<Partial<Record<ProposalStatus, string>>> = {
 const QUOTE_ENDED = "The quote has ended.";
 
 /** A quote of thousands of payouts is read for each description, and has thousands of documents. */
-const DESCRIBED_AGAIN_AFTER_MS = 5 * SECOND_MS;
+const DESCRIBED_AGAIN_MIN_MS = 5 * SECOND_MS;
+const DESCRIBED_AGAIN_MS_PER_PAYOUT = 3;
 
 /**
  * Describes a pending proposal to pay a quote as its payouts are now, and follows its end: once it
@@ -126,7 +127,9 @@ async function check(
   if (!quote) return null;
   const content = (await findContents(tx, deps.keyring, [proposal])).get(proposal.id);
   if (content && isDescribedLater(quote) && content.digest !== NOT_DESCRIBED) {
-    const again_at = new Date(proposal.updated_at.getTime() + DESCRIBED_AGAIN_AFTER_MS);
+    const pause_ms = quote.offramp_count * DESCRIBED_AGAIN_MS_PER_PAYOUT;
+    const after_ms = Math.max(DESCRIBED_AGAIN_MIN_MS, pause_ms);
+    const again_at = new Date(proposal.updated_at.getTime() + after_ms);
     if (again_at > now) return again_at;
   }
   const { keys, terms } = await openTerms(tx, deps, quote, now);

@@ -2,11 +2,11 @@ import { AsyncLocalStorage } from "node:async_hooks";
 
 /**
  * On whose behalf the current work runs. What a request or a set of tasks starts inherits
- * it: so the pool of connections knows whose work waits, and lets callers and kinds of tasks take
+ * it: so the pool of connections knows whose work waits, and lets callers and tasks take
  * turns (connection-turns.ts). Without a context, work is the service's own, such as claims.
  */
 export type CallerContext = {
-  /** An account; the caller's network while the account is not known; for tasks their kind. */
+  /** An account; the caller's network while the account is not known; for tasks see below. */
   name: string;
   /** Tasks have connections of their own to take turns for. */
   is_task: boolean;
@@ -34,8 +34,11 @@ export function contextOf(name: string, is_begun = false): CallerContext {
   return { name, is_task: false, is_known: true, ...state };
 }
 
-export function contextOfTasks(kind: string): CallerContext {
-  return { ...contextOf(kind, true), is_task: true };
+/** Of tasks of one account, whatever their kind, or of several accounts and one kind. */
+export function contextOfTasks(kind: string, account_ids: readonly string[]): CallerContext {
+  const [account_id, ...others] = new Set(account_ids);
+  const name = others.length === 0 ? `tasks of ${account_id}` : `${kind} of several accounts`;
+  return { ...contextOf(name, true), is_task: true };
 }
 
 export function contextOfNetwork(network: string): CallerContext {

@@ -23,17 +23,15 @@ type Kind = {
   used_max: number;
 };
 
-type Rules = {
-  /** A caller may use so many times what it leaves free. */
-  used_to_free: number;
-  /** Null for as long as it takes. */
-  wait_max_ms: number | null;
-};
+/** A caller may use so many times what it leaves free: alone it uses three quarters of these. */
+const USED_TO_FREE = 3;
 
-/** One caller alone uses three quarters of these. */
-export const REQUEST_TURNS: Rules = { used_to_free: 3, wait_max_ms: 10 * SECOND_MS };
-/** One kind alone uses half of these. Its tasks keep their lease while they wait. */
-export const TASK_TURNS: Rules = { used_to_free: 1, wait_max_ms: null };
+/** Null for as long as it takes. */
+type Rules = { wait_max_ms: number | null };
+
+export const REQUEST_TURNS: Rules = { wait_max_ms: 10 * SECOND_MS };
+/** Tasks keep their lease while they wait. */
+export const TASK_TURNS: Rules = { wait_max_ms: null };
 
 /**
  * Who may use a connection next. Every caller has its share and a line of its own, and the lines
@@ -50,10 +48,10 @@ export class ConnectionTurns {
   #next: Kind;
   #waiting = 0;
 
-  constructor(connections_max: number, { used_to_free, wait_max_ms }: Rules = REQUEST_TURNS) {
+  constructor(connections_max: number, { wait_max_ms }: Rules = REQUEST_TURNS) {
     this.#max = Math.max(1, Math.floor(connections_max * PART));
     this.#wait_max_ms = wait_max_ms;
-    this.#used = new Shares(this.#max, this.#max, used_to_free);
+    this.#used = new Shares(this.#max, this.#max, USED_TO_FREE);
     this.#known = { lines: new Map(), used: 0, used_max: this.#max };
     const unknown_max = Math.max(1, Math.floor(this.#max * UNKNOWN_PART));
     this.#unknown = { lines: new Map(), used: 0, used_max: unknown_max };

@@ -44,7 +44,8 @@ export async function runSet(
   claim: TaskClaim,
   leavePlace: () => void,
 ): Promise<number> {
-  const caller = contextOfTasks(handler.kind);
+  const account_ids = claim.tasks.map(({ account_id }) => account_id);
+  const caller = contextOfTasks(handler.kind, account_ids);
   const { set, unended } = createTaskSet(claim, leavePlace);
   const renewal = startRenewal(deps, claim);
   try {

@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterAll, afterEach, beforeAll, expect, it } from "vitest";
 import type { TaskHandler } from "../../../src/platform/tasks/run-set.ts";
@@ -11,7 +12,7 @@ beforeAll(async () => {
 afterEach(() => tasks.clear());
 afterAll(() => tasks.drop());
 
-it("tasks of one kind that wait for a lock leave connections to other kinds and to callers", async () => {
+it("tasks of an account that wait for a lock leave connections to other accounts and callers", async () => {
   const { database } = tasks;
   const { max } = database.pool();
   const released = Promise.withResolvers<void>();
@@ -41,10 +42,19 @@ it("tasks of one kind that wait for a lock leave connections to other kinds and 
   tasks.startWorker([waits, other]);
   await tasks.enqueue("waits", max * 2);
   await waitFor(() => database.pool().waiting > max || holding === max);
-  await tasks.enqueue("other", 3);
+  const others = [randomUUID(), randomUUID(), randomUUID()];
+  await database.query(
+    `with added as (
+       insert into accounts (id, name, is_operator, created_at)
+       select id, id::text, false, $2 from unnest($1::uuid[]) as t (id) returning id
+     )
+     insert into tasks (account_id, id, kind, record_id, due_at, created_at)
+     select id, id, 'other', id, $2, $2 from added`,
+    [others, tasks.clock.now()],
+  );
   await waitFor(() => done === 3, 5_000);
-  // Half of what tasks may use.
-  expect(holding).toBe(Math.floor((max * 3) / 4 / 2));
+  // Three times what it leaves free of what tasks may use.
+  expect(holding).toBe(Math.floor((Math.floor((max * 3) / 4) * 3) / 4));
   released.resolve();
   await waitFor(async () => (await tasks.countTasks()) === 0);
 });
