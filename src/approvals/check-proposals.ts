@@ -1,9 +1,8 @@
 import type { Database, Transaction } from "../platform/db/database.ts";
 import type { RecordKey } from "../platform/db/rows.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
-import { wakeTasks } from "../platform/tasks/tasks.ts";
 import { runProposalKind } from "./model.ts";
-import { insertChecks, listPendingOf } from "./pending-store.ts";
+import { insertChecks, insertRuns, listPendingOf } from "./pending-store.ts";
 
 const CHECK_PROPOSALS_TASK = "check-proposals";
 
@@ -27,7 +26,7 @@ export function checkProposalsTask({ database }: { database: Database }): TaskHa
         const found = await Promise.all(records.map((record) => listPendingOf(tx, record)));
         // One task per proposal, however often its record changes until the task runs.
         for (const [kind, pending] of Map.groupBy(found.flat(), (one) => one.kind)) {
-          wakeTasks(tx, runProposalKind(kind), pending, set.now);
+          insertRuns(tx, runProposalKind(kind), pending, set.now);
         }
         set.finish(tx, tasks);
       });

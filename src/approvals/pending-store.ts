@@ -1,5 +1,6 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { type RecordKey, setOf } from "../platform/db/rows.ts";
+import { newId } from "../platform/ids.ts";
 import { wakenId } from "../platform/tasks/tasks.ts";
 import type { Proposal, ProposalStatus } from "./model.ts";
 import { type Chosen, chosenParameters, IS_CHOSEN } from "./store.ts";
@@ -32,6 +33,31 @@ export function insertChecks(
        and p.record_id = t.record_id and p.status = 'pending')
      on conflict (account_id, id) do update set due_at = excluded.due_at
      where tasks.due_at > excluded.due_at`,
+    [...t.values, kind, now],
+  );
+}
+
+/**
+ * A task for each of these proposals that has none that waits. One that has begun may have read
+ * what was there before. It waits for no lock: whoever runs a proposal waits for its record, and
+ * whoever changes the record for the task that checks its proposals.
+ */
+export function insertRuns(
+  tx: Transaction,
+  kind: string,
+  proposals: readonly RecordKey[],
+  now: Date,
+): void {
+  const tasks = proposals.map(({ account_id, id: record_id }) => {
+    return { account_id, id: newId(now), record_id };
+  });
+  const t = setOf(tx, "t", "account_id uuid, id uuid, record_id uuid", tasks);
+  tx.write(
+    `insert into tasks (account_id, id, kind, record_id, due_at, created_at)
+     select t.account_id, t.id, $4, t.record_id, $5, $5
+     from ${t.from}
+     where not exists (select from tasks w where w.account_id = t.account_id
+       and w.record_id = t.record_id and w.kind = $4 and w.lease_id is null and w.attempts = 0)`,
     [...t.values, kind, now],
   );
 }
