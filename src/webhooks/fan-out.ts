@@ -81,7 +81,7 @@ async function fanOut(
   if (await handOverBlocks(deps, account_id, ends_ms, now)) return "more";
   const heads = await sealChain(database, signing_key, chain, now, onRejected, SEALED_BLOCKS_MAX);
   logHeads(log, heads);
-  if (heads.length === 0) return "done";
+  // Also where nothing was left to seal: another sealer may just have sealed it.
   if (await handOverBlocks(deps, account_id, ends_ms, now)) return "more";
   return heads.length === SEALED_BLOCKS_MAX ? "more" : "done";
 }
