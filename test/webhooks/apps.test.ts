@@ -50,7 +50,9 @@ describe("an application", () => {
     }
     const created = made.filter(({ status }) => status === 200);
     expect(created).toHaveLength(50);
-    expect(made.at(-1)!.body).toMatchObject({ status: 422, error_code: "limit_exceeded" });
+    // Two sets at a time: the last request need not be the last one that is answered.
+    const refused = made.filter(({ body }) => body.error_code === "limit_exceeded");
+    expect(refused).toHaveLength(4);
     await server.call("POST", `/apps/${created[0]!.body.app.id}/delete`, undefined, { key });
     expect((await create()).status).toBe(200);
   });
