@@ -17,7 +17,7 @@ export const AHEAD_MAX = 100;
 const UNREAD_MAX = 1000;
 
 /** Chunks that a body may have, however small they are; more must have a size on average. */
-const CHUNKS_MAX = 10_000;
+const CHUNKS_MAX = 500;
 const CHUNK_BYTES_MIN = 32;
 const LAST_ANSWER_MS = 1_000;
 export const TINY_CHUNKS = "ERR_TINY_CHUNKS";
