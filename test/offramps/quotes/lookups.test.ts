@@ -56,7 +56,10 @@ test("the offramps of a quote are looked up one by one, however small the table 
  * that the account ever had were compared.
  */
 test("the lines of newly sealed entries are looked up one by one", async () => {
-  const plan = await planOf(() => listExposures(server.db.database), "ledger_lines");
+  const plan = await planOf(
+    () => listExposures(server.db.database),
+    "amount from exposure_checkpoints",
+  );
   expect(plan).not.toMatch(/Join Filter|Hash Cond/);
   expect(plan.match(/Index Cond: \(.*\(entry_id = \w+\.\w+\)\)/g)).toHaveLength(2);
 });
