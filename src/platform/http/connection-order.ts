@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 
-type AwaitEarlier = (request: IncomingMessage, answer: ServerResponse) => Promise<void> | undefined;
+type AfterEarlier = (request: IncomingMessage, answer: ServerResponse, begin: () => void) => void;
 
 /**
  * A client may send requests without waiting for answers, which it gets in the same order. Work on
@@ -10,17 +10,19 @@ type AwaitEarlier = (request: IncomingMessage, answer: ServerResponse) => Promis
  * turn in between. Requests of a client that is gone by then never begin: nobody reads their
  * answers, and old versions of Node emit no `close` for them, which some of their work waits for.
  */
-export function createConnectionOrder(): AwaitEarlier {
+export function createConnectionOrder(): AfterEarlier {
   const last = new WeakMap<Socket, ServerResponse>();
-  return ({ socket }, answer) => {
+  return ({ socket }, answer, begin) => {
     const earlier = last.get(socket);
     last.set(socket, answer);
-    if (!earlier || earlier.closed) return undefined;
-    return new Promise((done) => {
-      const begin = () => {
-        if (!socket.destroyed) done();
-      };
-      earlier.once("close", () => setImmediate(begin));
-    });
+    if (!earlier || earlier.closed) {
+      begin();
+      return;
+    }
+    earlier.once("close", () =>
+      setImmediate(() => {
+        if (!socket.destroyed) begin();
+      }),
+    );
   };
 }

@@ -7,14 +7,19 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import { runForNobody } from "../db/caller-context.ts";
-import type { AddressOf } from "./caller-network.ts";
-import { createOverload } from "./overload.ts";
+import { createConnectionOrder } from "./connection-order.ts";
+import { LoopTurns } from "./loop-turns.ts";
+import { createOverload, type OverloadOptions } from "./overload.ts";
 import { createSlowClients } from "./slow-clients.ts";
 
 /** How many requests a client may send ahead of their answers. */
 export const AHEAD_MAX = 100;
-/** A client that sends even more is disconnected at once. */
-const UNREAD_MAX = 1000;
+/** Requests without an account that begin in one turn of the event loop, if more have arrived. */
+const NETWORKS_BEGIN = 8;
+/** A connection of an account with so many ahead is closed with a refusal. */
+const REFUSED_AHEAD_MAX = 10;
+/** To Node's parser: nothing follows that is a request. */
+const SKIP_REST = 2;
 
 /** Chunks that a body may have, however small they are; more must have a size on average. */
 const CHUNKS_MAX = 500;
@@ -22,16 +27,14 @@ const CHUNK_BYTES_MIN = 32;
 const LAST_ANSWER_MS = 1_000;
 export const TINY_CHUNKS = "ERR_TINY_CHUNKS";
 
-type Limits = {
+type Limits = OverloadOptions & {
   keep_alive_ms: number;
   request_ms: number;
   connection_ms: number;
   /** Clients were disconnected because together they were too slow. */
   onSlowClosed: (connections: number) => void;
-  addressOf: AddressOf;
+  /** Refuses a request because too many arrive: it must cost little. */
   refuse: (answer: ServerResponse) => void;
-  /** So many requests were refused since the last call, because too many arrive. */
-  onRefused: (requests: number) => void;
 };
 
 /**
@@ -39,17 +42,32 @@ type Limits = {
  * `Host` reaches the handler, which refuses it like any other.
  */
 export function createNodeServer(handle: RequestListener, limits: Limits): Server {
-  const admit = createAdmission();
-  const isAdmitted = createOverload(limits);
+  const countOpen = createCount();
+  const admit = createOverload(limits);
   const watchClient = createSlowClients(limits.addressOf, limits.onSlowClosed);
+  const afterEarlier = createConnectionOrder();
+  const turns = new LoopTurns(NETWORKS_BEGIN);
   const onRequest = (request: IncomingMessage, answer: ServerResponse) => {
-    if (!admit(request.socket, answer) || !isAdmitted(request, answer)) return;
+    const { socket } = request;
+    if (ended.has(socket)) return;
+    const ahead = countOpen(socket, answer);
+    const { name, is_account, is_refused } = admit(request, answer);
+    // To refuse more of a connection, too, takes time.
+    const ahead_max = is_refused ? (is_account ? REFUSED_AHEAD_MAX : 1) : AHEAD_MAX;
+    if (ahead >= ahead_max) answer.shouldKeepAlive = false;
+    if (!answer.shouldKeepAlive) ended.add(socket);
+    if (is_refused) {
+      limits.refuse(answer);
+      return;
+    }
     watchClient(request, answer);
     if (request.headers["transfer-encoding"] !== undefined) limitChunks(server, request, answer);
-    handle(request, answer as never);
+    const begin = () => runForNobody(() => handle(request, answer as never));
+    afterEarlier(request, answer, is_account ? begin : () => turns.wait(name, begin));
   };
   const server: Server = createServer({ requireHostHeader: false }, onRequest);
   server.on("checkExpectation", onRequest);
+  server.on("connection", skipAfterLast);
   // Events of connections run in the context in which the server began to listen.
   const listen = server.listen.bind(server) as (...given: unknown[]) => Server;
   server.listen = (...given: unknown[]) => runForNobody(() => listen(...given));
@@ -59,28 +77,42 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
   return server;
 }
 
-/**
- * Node reads requests as fast as they arrive, each kept in memory until the ones before it are
- * answered, and up to 2 MB of them without a pause for other connections. After `AHEAD_MAX`
- * requests nothing more is taken from the connection; it is closed after the last answer.
- */
-function createAdmission(): (socket: Socket, answer: ServerResponse) => boolean {
-  const connections = new WeakMap<Socket, { open: number; unread: number }>();
+/** How many requests of the connection are not answered, or in this turn, with this one. */
+function createCount(): (socket: Socket, answer: ServerResponse) => number {
+  const open = new WeakMap<Socket, number>();
   return (socket, answer) => {
-    const connection = connections.get(socket) ?? { open: 0, unread: 0 };
-    connections.set(socket, connection);
-    if (connection.open >= AHEAD_MAX || connection.unread > 0) {
-      connection.unread += 1;
-      if (connection.unread > UNREAD_MAX) socket.destroy();
-      else socket.pause();
-      return false;
-    }
-    connection.open += 1;
-    answer.once("close", () => {
-      connection.open -= 1;
-    });
-    if (connection.open === AHEAD_MAX) answer.shouldKeepAlive = false;
-    return true;
+    const count = (open.get(socket) ?? 0) + 1;
+    open.set(socket, count);
+    const decrease = () => open.set(socket, open.get(socket)! - 1);
+    answer.once("close", () => setImmediate(decrease));
+    return count;
+  };
+}
+
+/** Connections of which no further request is answered: the last answer closes them. */
+const ended = new WeakSet<Socket>();
+
+/** Node's own function for each request; not part of its documented interface. */
+type ParsedSocket = Socket & {
+  parser?: { onIncoming?: (request: IncomingMessage, keep_alive: boolean) => number };
+};
+
+/**
+ * Node parses what arrives in blocks of 64 KiB, which can be thousands of requests, and makes all
+ * of them before another connection has its turn, even if this one is paused or destroyed: a few
+ * hundred connections would stop everybody for ten seconds. After the last request that is
+ * answered the parser is told to stop, as it does when a connection is upgraded.
+ */
+function skipAfterLast(socket: ParsedSocket): void {
+  const { parser } = socket;
+  const begin = parser?.onIncoming;
+  if (!parser || !begin) return;
+  parser.onIncoming = (request, keep_alive) => {
+    if (!ended.has(socket)) return begin(request, keep_alive);
+    socket.pause();
+    // Node would resume it when the answer to an earlier request is sent.
+    socket.resume = () => socket;
+    return SKIP_REST;
   };
 }
 

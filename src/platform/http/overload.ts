@@ -1,34 +1,51 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SECOND_MS } from "../durations.ts";
 import { type AddressOf, callerNetwork } from "./caller-network.ts";
+import type { KnownCredentials } from "./known-credentials.ts";
 
 /** The event loop is this late: more requests arrive than can be processed. */
 const LATE_MS = 200;
 const MEASURE_EVERY_MS = 25;
 /** Whoever has fewer requests under way is served however busy others keep the service. */
 const OWN_MAX_LATE = 500;
-/** A second or two of work; what waits longer is answered too late for its caller. */
-const OWN_MAX = 2_000;
+/**
+ * A second or two of work. More would be refused where they wait for the database, at a higher cost.
+ */
+const OWN_MAX = 1_000;
+/** However many networks share the number of those without an account. */
+const NETWORK_MIN = 2;
 
-type OverloadOptions = {
+export type OverloadOptions = {
   addressOf: AddressOf;
-  /** Sends the refusal: it must cost little. */
-  refuse: (answer: ServerResponse) => void;
+  known: KnownCredentials;
   /** Called at most once a second. */
   onRefused: (requests: number) => void;
 };
 
+/** Whose request it is: an account that is known by its credential, or a network. */
+type Sender = { name: string; is_account: boolean };
+
+type Admit = (request: IncomingMessage, answer: ServerResponse) => Sender & { is_refused: boolean };
+
 /**
  * A service that begins every request when more arrive than it can process answers all of them too
  * late. While the event loop is late, senders with many requests under way are refused before
- * anything of theirs is looked at. False: it was refused.
+ * anything of theirs is looked at. An account has its own number. All others share one, each
+ * network equally: with many addresses or made-up credentials nobody gets more.
  */
-export function createOverload({
-  addressOf,
-  refuse,
-  onRefused,
-}: OverloadOptions): (request: IncomingMessage, answer: ServerResponse) => boolean {
-  const under_way = new Map<string, number>();
+export function createOverload({ addressOf, known, onRefused }: OverloadOptions): Admit {
+  const of_accounts = new Map<string, number>();
+  const of_networks = new Map<string, number>();
+  const senderOf = (request: IncomingMessage): Sender => {
+    const account_id = known.accountOf(request);
+    if (account_id !== undefined) return { name: account_id, is_account: true };
+    return { name: callerNetwork(addressOf(request)), is_account: false };
+  };
+  let of_all_networks = 0;
+  const networkMax = (own: number, max: number): number => {
+    if (of_all_networks >= max) return NETWORK_MIN;
+    return Math.max(max / (of_networks.size + (own === 0 ? 1 : 0)), NETWORK_MIN);
+  };
   let due_ms = performance.now() + MEASURE_EVERY_MS;
   let [late_ms, refused, told_ms] = [0, 0, 0];
   const timer = setInterval(() => {
@@ -41,21 +58,26 @@ export function createOverload({
   }, MEASURE_EVERY_MS);
   timer.unref();
   return (request, answer) => {
-    // By credential, right or wrong.
-    const { authorization, cookie } = request.headers;
-    const sender = authorization ?? cookie ?? callerNetwork(addressOf(request));
-    const own = under_way.get(sender) ?? 0;
-    if (own >= (late_ms >= LATE_MS ? OWN_MAX_LATE : OWN_MAX)) {
+    const sender = senderOf(request);
+    const { name, is_account } = sender;
+    const under_way = is_account ? of_accounts : of_networks;
+    const own = under_way.get(name) ?? 0;
+    // While the timer cannot run, requests of many connections arrive.
+    const is_late = Math.max(late_ms, performance.now() - due_ms) >= LATE_MS;
+    const max = is_late ? OWN_MAX_LATE : OWN_MAX;
+    if (own >= (is_account ? max : networkMax(own, max))) {
       refused += 1;
-      refuse(answer);
-      return false;
+      return { ...sender, is_refused: true };
     }
-    under_way.set(sender, own + 1);
-    answer.once("close", () => {
-      const left = under_way.get(sender)! - 1;
-      if (left > 0) under_way.set(sender, left);
-      else under_way.delete(sender);
-    });
-    return true;
+    const count = (change: number) => {
+      const now = (under_way.get(name) ?? 0) + change;
+      if (now > 0) under_way.set(name, now);
+      else under_way.delete(name);
+      if (!is_account) of_all_networks += change;
+    };
+    count(1);
+    // What is answered at once counts until others have had their turn.
+    answer.once("close", () => setImmediate(count, -1));
+    return { ...sender, is_refused: false };
   };
 }

@@ -13,10 +13,11 @@ import { type ErrorCode, Refusal } from "../errors.ts";
 import { callerNetwork } from "./caller-network.ts";
 import { checkCaller } from "./check-caller.ts";
 import { checkConnection, checkEncoding, checkHeaders } from "./check-headers.ts";
-import { createConnectionOrder } from "./connection-order.ts";
 import { CORS_HEADERS } from "./cors.ts";
 import { drain, senderOf } from "./drain.ts";
 import { createForwardedAddress, readsForwarded } from "./forwarded-address.ts";
+import { KnownCredentials } from "./known-credentials.ts";
+import { addLargeAnswers } from "./large-answers.ts";
 import { addJsonBodies } from "./large-bodies.ts";
 import { isSenderGone, logFailure } from "./log-failure.ts";
 import { createNodeServer } from "./node-server.ts";
@@ -83,6 +84,7 @@ type ServerOptions = {
 
 /** The HTTP server with everything common to all routes; the modules add theirs. */
 export function createServer(options: ServerOptions): FastifyInstance {
+  const known = new KnownCredentials();
   const app: FastifyInstance = Fastify({
     logger: {
       level: options.log_level,
@@ -111,6 +113,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
         connection_ms: options.stalled_seconds * SECOND_MS,
         onSlowClosed: (connections) => app.log.warn({ connections }, "slow clients disconnected"),
         addressOf: createForwardedAddress(options.trusted_proxies),
+        known,
         refuse: (answer) => refuseOverload(options.public_url(), answer),
         onRefused: (requests) => app.log.warn({ requests }, "more requests than can be processed"),
       }),
@@ -137,8 +140,9 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.decorateRequest("caller", null);
   app.decorateReply("refusal", null);
   addWorkCallers(app);
-  addRequestHooks(app, options);
+  addRequestHooks(app, options, known);
   addJsonBodies(app);
+  addLargeAnswers(app);
   addClosing(app);
   app.setErrorHandler((error, request, reply) => sendError(options, error, request, reply));
   app.setNotFoundHandler((request, reply) =>
@@ -159,13 +163,15 @@ function decodableUrl(url: string): string {
   }
 }
 
-function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
+function addRequestHooks(
+  app: FastifyInstance,
+  options: ServerOptions,
+  known: KnownCredentials,
+): void {
   const key_limiter = createRateLimiter(options.rate_limit);
   const address_limiter = createRateLimiter(options.rate_limit_anonymous);
 
-  const awaitEarlier = createConnectionOrder();
   app.addHook("onRequest", async (request, reply) => {
-    await awaitEarlier(request.raw, reply.raw);
     reply.headers(headersOf(options.public_url(), request.id));
     checkConnection(request.raw);
     // Checked here, so that no body is read for a route that does not exist.
@@ -178,6 +184,7 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     request.caller = await (key
       ? options.authenticate(key)
       : (options.authenticateMember?.(request) ?? null));
+    known.note(request.raw, request.caller?.account_id);
     const limit = request.caller
       ? key_limiter?.take(request.caller.credential_id)
       : address_limiter?.take(callerNetwork(request.ip));

@@ -1,29 +1,34 @@
 import { EventEmitter } from "node:events";
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { setTimeout as sleep } from "node:timers/promises";
+import { setImmediate as nextTurn, setTimeout as sleep } from "node:timers/promises";
 import { expect, it } from "vitest";
 import { createForwardedAddress } from "../../../src/platform/http/forwarded-address.ts";
+import { KnownCredentials } from "../../../src/platform/http/known-credentials.ts";
 import { createOverload } from "../../../src/platform/http/overload.ts";
 
 const LATE_BY_MS = 400;
 
 function open() {
-  let refused = 0;
   const told: number[] = [];
-  const isAdmitted = createOverload({
+  const known = new KnownCredentials();
+  const admit = createOverload({
+    known,
     addressOf: createForwardedAddress(["10.0.0.0/8", "fd00::/8"]),
-    refuse: () => {
-      refused += 1;
-    },
     onRefused: (requests) => void told.push(requests),
   });
+  const requestAs = (headers: Record<string, string>, remoteAddress: string) =>
+    ({ headers, socket: { remoteAddress } }) as unknown as IncomingMessage;
   const sendAs = (headers: Record<string, string>, remoteAddress: string) => {
     const answer = new EventEmitter();
-    const request = { headers, socket: { remoteAddress } } as unknown as IncomingMessage;
-    return { is_admitted: isAdmitted(request, answer as unknown as ServerResponse), answer };
+    const request = requestAs(headers, remoteAddress);
+    return { is_admitted: !admit(request, answer as unknown as ServerResponse).is_refused, answer };
   };
+  /** Authentication has named the account of a key, or nobody. */
+  const know = (authorization: string, account_id?: string) =>
+    known.note(requestAs({ authorization }, ""), account_id);
+  for (const key of ["one", "another"]) know(key, `account of ${key}`);
   const send = (authorization: string) => sendAs({ authorization }, "192.0.2.1");
-  return { send, sendAs, told, refused: () => refused };
+  return { send, sendAs, know, told };
 }
 
 /** Nothing else runs meanwhile, as when more arrives than can be processed. */
@@ -32,13 +37,15 @@ function block(ms: number): void {
   while (performance.now() < end_ms);
 }
 
-it("a sender has at most two thousand requests under way, and others are served", () => {
-  const { send, refused } = open();
-  const sent = Array.from({ length: 2_100 }, () => send("one"));
-  expect(sent.filter(({ is_admitted }) => is_admitted)).toHaveLength(2_000);
-  expect(refused()).toBe(100);
+it("a sender has at most a thousand requests under way, and others are served", async () => {
+  const { send } = open();
+  const sent = Array.from({ length: 1_100 }, () => send("one"));
+  expect(sent.filter(({ is_admitted }) => is_admitted)).toHaveLength(1_000);
   expect(send("another").is_admitted).toBe(true);
   sent[0]!.answer.emit("close");
+  // What is answered at once must not make room for more before others have had their turn.
+  expect(send("one").is_admitted).toBe(false);
+  await nextTurn();
   expect(send("one").is_admitted).toBe(true);
   expect(send("one").is_admitted).toBe(false);
 });
@@ -59,7 +66,7 @@ it("while the event loop is late, those with many requests are refused, and it i
 it("behind a proxy, people without a credential are told apart, and nobody can choose who they are", () => {
   const { sendAs } = open();
   const fill = (forwarded: string, proxy = "10.1.2.3") => {
-    for (let sent = 0; sent < 2_000; sent += 1) sendAs({ "x-forwarded-for": forwarded }, proxy);
+    for (let sent = 0; sent < 1_000; sent += 1) sendAs({ "x-forwarded-for": forwarded }, proxy);
   };
   const isServed = (forwarded: string, proxy = "::ffff:10.1.2.4") =>
     sendAs({ "x-forwarded-for": forwarded }, proxy).is_admitted;
@@ -78,4 +85,38 @@ it("behind a proxy, people without a credential are told apart, and nobody can c
   expect(isServed("[2001:db8:9::7]:50123")).toBe(true);
   expect(isServed("203.0.113.8", "203.0.113.7")).toBe(false);
   expect(sendAs({}, "10.1.2.3").is_admitted).toBe(true);
+});
+
+it("keys of one account have one number together", () => {
+  const { send, know } = open();
+  know("a second key", "account of one");
+  for (let sent = 0; sent < 1_000; sent += 1) send(sent % 2 === 0 ? "one" : "a second key");
+  expect(send("one").is_admitted).toBe(false);
+  expect(send("a second key").is_admitted).toBe(false);
+  expect(send("another").is_admitted).toBe(true);
+});
+
+it("with made-up credentials nobody gets more than their network's part", () => {
+  const { send, sendAs, know } = open();
+  for (let sent = 0; sent < 1_000; sent += 1) send(`made up ${sent}`);
+  expect(send("made up").is_admitted).toBe(false);
+  expect(sendAs({ cookie: "session=made-up" }, "192.0.2.1").is_admitted).toBe(false);
+  expect(send("one").is_admitted).toBe(true);
+  // A key that does not exist any more.
+  know("one");
+  expect(send("one").is_admitted).toBe(false);
+});
+
+it("all who have no account share one number, and each network has its part of it", () => {
+  const { send, sendAs } = open();
+  const addresses = Array.from({ length: 200 }, (_, index) => `198.51.100.${index}`);
+  let admitted = 0;
+  for (const address of addresses) {
+    for (let sent = 0; sent < 100; sent += 1) admitted += sendAs({}, address).is_admitted ? 1 : 0;
+  }
+  // At least two of each.
+  expect(admitted).toBeLessThanOrEqual(1_000 + 2 * addresses.length);
+  expect(sendAs({}, addresses[0]!).is_admitted).toBe(false);
+  expect(sendAs({}, "203.0.113.1").is_admitted).toBe(true);
+  expect(send("one").is_admitted).toBe(true);
 });

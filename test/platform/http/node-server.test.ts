@@ -1,0 +1,90 @@
+import { once } from "node:events";
+import type { ServerResponse } from "node:http";
+import { type AddressInfo, connect } from "node:net";
+import { afterEach, beforeEach, expect, it } from "vitest";
+import { KnownCredentials } from "../../../src/platform/http/known-credentials.ts";
+import { createNodeServer } from "../../../src/platform/http/node-server.ts";
+
+const UNDER_WAY_MAX = 1_000;
+const AHEAD = 50;
+
+let server: ReturnType<typeof createNodeServer>;
+let waiting: ServerResponse[];
+beforeEach(async () => {
+  waiting = [];
+  const known = new KnownCredentials();
+  const request = { headers: { authorization: "one" } };
+  known.note(request as never, "account of one");
+  server = createNodeServer((_request, answer) => void waiting.push(answer), {
+    known,
+    addressOf: (incoming) => incoming.socket.remoteAddress ?? "",
+    keep_alive_ms: 60_000,
+    request_ms: 60_000,
+    connection_ms: 60_000,
+    onSlowClosed: () => {},
+    onRefused: () => {},
+    refuse: (answer) => {
+      answer.writeHead(503, { "Content-Length": 2 });
+      answer.end("no");
+    },
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+});
+afterEach(() => {
+  server.closeAllConnections();
+  server.close();
+});
+
+function open() {
+  const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+  socket.setEncoding("utf8").on("error", () => {});
+  const client = { socket, received: "", closed: once(socket, "close") };
+  socket.on("data", (part: string) => {
+    client.received += part;
+  });
+  return client;
+}
+
+const GET = "GET / HTTP/1.1\r\nHost: x\r\n\r\n";
+const GET_AS_ONE = "GET / HTTP/1.1\r\nHost: x\r\nAuthorization: one\r\n\r\n";
+const countRefused = (received: string) => received.split("HTTP/1.1 503").length - 1;
+
+/** Nothing of them is answered: one more of the same sender is refused. */
+async function fill(text: string): Promise<void> {
+  // The server measures how late it is: not all at once.
+  for (let sent = 0; sent < UNDER_WAY_MAX; sent += AHEAD) {
+    const { socket } = open();
+    socket.write(text.repeat(AHEAD));
+  }
+  // One of each connection begins; the rest is counted with it.
+  while (waiting.length < UNDER_WAY_MAX / AHEAD) await new Promise((done) => setTimeout(done, 5));
+}
+
+it("who has no account is disconnected with the refusal, and what follows is not answered", async () => {
+  await fill(GET);
+  const client = open();
+  client.socket.write(GET.repeat(10));
+  await client.closed;
+  expect(countRefused(client.received)).toBe(1);
+  expect(client.received.toLowerCase()).toContain("connection: close");
+});
+
+it("a connection of an account stays open, unless it has sent several requests ahead", async () => {
+  await fill(GET_AS_ONE);
+  const client = open();
+  for (let sent = 1; sent <= 3; sent += 1) {
+    client.socket.write(GET_AS_ONE);
+    while (countRefused(client.received) < sent) await once(client.socket, "data");
+  }
+  expect(client.received.toLowerCase()).not.toContain("connection: close");
+  client.socket.write(GET_AS_ONE.repeat(20));
+  await client.closed;
+  expect(countRefused(client.received)).toBe(13);
+  // Nobody else is refused.
+  const other = open();
+  const before = waiting.length;
+  other.socket.write(GET);
+  while (waiting.length === before) await new Promise((done) => setTimeout(done, 5));
+  expect(other.received).toBe("");
+});
