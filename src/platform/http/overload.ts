@@ -8,9 +8,7 @@ const LATE_MS = 200;
 const MEASURE_EVERY_MS = 25;
 /** Whoever has fewer requests under way is served however busy others keep the service. */
 const OWN_MAX_LATE = 500;
-/**
- * A second or two of work. More would be refused where they wait for the database, at a higher cost.
- */
+/** A second or two of work. More would be refused before the database, which costs more. */
 const OWN_MAX = 1_000;
 /** However many networks share the number of those without an account. */
 const NETWORK_MIN = 2;
