@@ -53,4 +53,15 @@ export const AUDIT_ACTIONS = [
   ...(["user.update", "wallet.skip"] as const),
 ] as const;
 
+/**
+ * Acts of which the last one about a record decides something. Their ids ascend in the order in
+ * which they are written, also if the clock of one process is behind that of another.
+ */
+export const ORDERED_ACTIONS: ReadonlySet<string> = new Set<(typeof AUDIT_ACTIONS)[number]>([
+  ...(["account.freeze", "account.unfreeze", "user.freeze", "user.unfreeze"] as const),
+  ...(["member.create", "member.set_role", "member.remove"] as const),
+  ...(["payouts.hold", "payouts.release"] as const),
+  ...KYC_DECISIONS.map((name) => `kyc.${name}` as const),
+]);
+
 export type AuditAction = (typeof AUDIT_ACTIONS)[number];

@@ -1,4 +1,4 @@
-import type { Session, Transaction } from "../platform/db/database.ts";
+import type { Session, Transaction, Writer } from "../platform/db/database.ts";
 import { distinctSetOf, insertRows } from "../platform/db/rows.ts";
 import type { Actor } from "./model.ts";
 
@@ -14,12 +14,28 @@ export type AuditRow = {
 };
 
 export function insertAuditEntries(
-  tx: Transaction,
+  tx: Writer,
   rows: readonly (AuditRow & { mac: Buffer })[],
 ): void {
   const columns = `account_id uuid, id uuid, at timestamptz, actor text, action text, record text,
     reason text, detail text, mac bytea`;
   insertRows(tx, "audit_entries", columns, rows);
+}
+
+/** Continues with the id of the last entry about each of the records, under their locks. */
+export function readLastAuditIds(
+  tx: Transaction,
+  account_id: string,
+  records: readonly string[],
+  next: (last: ReadonlyMap<string, string>, writer: Writer) => void,
+): void {
+  tx.writeAfter<{ record: string; id: string }>(
+    `select wanted.record, last.id from unnest($2::text[]) as wanted (record)
+     cross join lateral (select id from audit_entries
+       where account_id = $1 and record = wanted.record order by id desc limit 1) as last`,
+    [account_id, [...new Set(records)]],
+    (rows, writer) => next(new Map(rows.map(({ record, id }) => [record, id])), writer),
+  );
 }
 
 export function listAuditRows(
@@ -34,7 +50,10 @@ export function listAuditRows(
   );
 }
 
-/** The last entry about each record (`kind:id`) with one of these actions. */
+/**
+ * The last entry about each record (`kind:id`) with one of these actions: the last that was written
+ * where `ORDERED_ACTIONS` names them (audit-actions.ts).
+ */
 export function listLastAuditRows(
   session: Session,
   records: readonly { account_id: string; record: string }[],

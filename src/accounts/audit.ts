@@ -1,14 +1,15 @@
-import type { Transaction } from "../platform/db/database.ts";
-import { newId } from "../platform/ids.ts";
+import type { Transaction, Writer } from "../platform/db/database.ts";
+import { idAfter, newId } from "../platform/ids.ts";
 import type { MacBearer } from "../platform/sealing/row-mac.ts";
 import { digestOf, isEntryAuthentic, noteUnsealed, signEntries } from "../platform/sealing/seal.ts";
 import type { SealedLog } from "../platform/sealing/verify-chain.ts";
-import type { AuditAction } from "./audit-actions.ts";
+import { type AuditAction, ORDERED_ACTIONS } from "./audit-actions.ts";
 import {
   type AuditRow,
   findAuditEntryCount,
   insertAuditEntries,
   listAuditRows,
+  readLastAuditIds,
 } from "./audit-store.ts";
 import type { Actor } from "./model.ts";
 
@@ -39,6 +40,33 @@ export function recordAudits(tx: Transaction, entries: readonly AuditEntry[], no
       detail: JSON.stringify(entry.detail ?? {}),
     }),
   );
+  const isOrdered = ({ action }: AuditRow) => ORDERED_ACTIONS.has(action);
+  const { ordered = [], others = [] } = Object.groupBy(rows, (row) =>
+    isOrdered(row) ? "ordered" : "others",
+  );
+  insertSigned(tx, others, now);
+  for (const [account_id, own] of Map.groupBy(ordered, (row) => row.account_id)) {
+    const records = own.map(({ record }) => record);
+    readLastAuditIds(tx, account_id, records, (last, writer) =>
+      insertSigned(writer, inOrder(own, last), now),
+    );
+  }
+}
+
+/** With later ids where the entry before has one that is later: its clock was ahead. */
+function inOrder(rows: readonly AuditRow[], before: ReadonlyMap<string, string>): AuditRow[] {
+  const last = new Map(before);
+  return rows.map((row) => {
+    const previous = last.get(row.record);
+    const is_behind = previous !== undefined && previous >= row.id;
+    const id = (is_behind ? idAfter(previous) : null) ?? row.id;
+    last.set(row.record, id);
+    return { ...row, id };
+  });
+}
+
+function insertSigned(tx: Writer, rows: readonly AuditRow[], now: Date): void {
+  if (rows.length === 0) return;
   const digested = rows.map((row) => ({ ...row, digest: digestRow(row) }));
   const signed = signEntries(tx, AUDIT_LOG.log, digested);
   insertAuditEntries(tx, signed);

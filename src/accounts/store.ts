@@ -282,6 +282,25 @@ export function updateConsentsRevoked(
   );
 }
 
+/**
+ * The accounts in which the person consented to something that has not ended, in the order of their
+ * ids. Whatever `members` says: somebody may have changed it.
+ */
+export async function listConsentedAccounts(
+  session: Session,
+  person_id: string,
+  after_account_id: string,
+  limit: number,
+): Promise<string[]> {
+  const rows = await session.query<{ account_id: string }>(
+    `select distinct account_id from app_grants
+     where person_id = $1 and account_id > $2 and revoked_at is null
+     order by account_id limit $3`,
+    [person_id, after_account_id, limit],
+  );
+  return rows.map((row) => row.account_id);
+}
+
 export type Membership = { account_id: string; account_name: string; role: Role };
 type ListedMembership = MemberRow & { account_name: string };
 

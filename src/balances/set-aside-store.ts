@@ -1,7 +1,7 @@
 import type { Chain } from "../catalogue/chains.ts";
 import type { Transfer } from "../partners/chain/port.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { columnsOf, findRow, insertRows } from "../platform/db/rows.ts";
+import { columnsOf, distinctSetOf, findRow, insertRows, perAccount } from "../platform/db/rows.ts";
 
 /** Why no user is credited with a transfer. */
 export type SetAsideReason = "not_creditable" | "erased_user";
@@ -49,6 +49,28 @@ export async function findRecorded(
     [account_id, ...columnsOf(transfers, "chain", "tx_id", "log_index")],
   );
   return new Set(rows.map(transferKey));
+}
+
+/** Those of the transfers, to these accounts, that were neither credited nor set aside before. */
+export async function listUnrecorded<Entry extends Pick<Transfer, "chain" | "tx_id" | "log_index">>(
+  session: Session,
+  entries: readonly (Entry & { account_id: string })[],
+): Promise<(Entry & { account_id: string })[]> {
+  type Row = Pick<Transfer, "chain" | "tx_id" | "log_index"> & { account_id: string };
+  const columns = "account_id uuid, chain text, tx_id text, log_index int";
+  const tables = ["deposits", "set_aside_transfers"].map((table) =>
+    perAccount(session, entries, (own) => {
+      const set = distinctSetOf(session, "t", columns, own);
+      return session.query<Row>(
+        `select account_id, chain, tx_id, log_index from ${table}
+         join ${set.from} using (account_id, chain, tx_id, log_index)`,
+        set.values,
+      );
+    }),
+  );
+  const keyOf = (row: Row) => `${row.account_id} ${transferKey(row)}`;
+  const recorded = new Set((await Promise.all(tables)).flat().map(keyOf));
+  return entries.filter((entry) => !recorded.has(keyOf(entry)));
 }
 
 export function transferKey(of: Pick<Transfer, "chain" | "tx_id" | "log_index">): string {

@@ -19,8 +19,10 @@ export type Act = {
   request_id?: string;
   /** The offramp that pays it. */
   offramp_id?: string;
-  /** The transfer that pays it; for a dropped claim, the one that is no longer shown. */
+  /** The transfer that pays it. */
   tracked?: TrackedTransaction;
+  /** The transfers that are no longer shown. */
+  withdrawn?: readonly TrackedTransaction[];
 };
 
 /** The invoice after an allowed change, and the change as stored in its history. */
@@ -63,7 +65,7 @@ function nextStatus(invoice: Invoice, name: ChangeName): InvoiceStatus {
 
 /** What a change sets besides the state. */
 function effectOf({ invoice, history }: KeyedInvoice, act: Act, at: Date): Partial<Invoice> {
-  const { name, input, request_id = invoice.request_id, tracked } = act;
+  const { name, input, request_id = invoice.request_id, tracked, withdrawn = [] } = act;
   switch (name) {
     case "create":
       return { request_id };
@@ -83,10 +85,15 @@ function effectOf({ invoice, history }: KeyedInvoice, act: Act, at: Date): Parti
       return tracked && invoice.payment
         ? { payment: { ...invoice.payment, ...onChain(tracked) } }
         : {};
+    case "withdrawTransfers":
+      return {
+        payment: withoutTransfers(invoice, history, withdrawn),
+        tracked: withoutShown(invoice.tracked, withdrawn),
+      };
     case "dropClaim":
       return {
         payment: invoice.status === "declaredPaid" ? null : withoutClaim(invoice.payment, history),
-        ...(tracked ? { tracked: withoutTransfer(invoice.tracked, tracked) } : {}),
+        tracked: withoutShown(invoice.tracked, withdrawn),
       };
     case "declareSentPayment":
     case "declareReceivedPayment":
@@ -117,11 +124,27 @@ function withoutClaim(payment: Payment | null, history: readonly InvoiceChange[]
   return { ...confirmed, ...(tx_link && !is_of_claim ? { tx_link } : {}) };
 }
 
-function withoutTransfer(
+/** What was reported as paid by one of these transfers is paid as its seller says. */
+function withoutTransfers(
+  { status, payment }: Invoice,
+  history: readonly InvoiceChange[],
+  withdrawn: readonly TrackedTransaction[],
+): Payment | null {
+  const is_of_them = withdrawn.some(
+    ({ chain, tx_id }) => chain === payment?.chain && tx_id === payment.tx_hash,
+  );
+  // As long as it is only declared, its claim still names the transaction.
+  if (!is_of_them || status === "declaredPaid") return payment;
+  const confirmed = history.findLast(({ name }) => name === "declareReceivedPayment");
+  const manual = confirmed ? { payment_date: confirmed.at.toISOString() } : {};
+  return { ...withoutClaim(payment, history)!, ...manual, is_manually_paid: true };
+}
+
+function withoutShown(
   shown: readonly TrackedTransaction[],
-  withdrawn: TrackedTransaction,
+  withdrawn: readonly TrackedTransaction[],
 ): readonly TrackedTransaction[] {
-  return shown.filter((tracked) => !isSameTransfer(tracked, withdrawn));
+  return shown.filter((tracked) => !withdrawn.some((other) => isSameTransfer(tracked, other)));
 }
 
 function onChain({ tx_id, chain, mined_at }: TrackedTransaction): Payment {

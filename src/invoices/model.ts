@@ -52,6 +52,7 @@ export type ChangeName =
   | "paid"
   | "c2fPaymentFailed"
   | "trackTransaction"
+  | "withdrawTransfers"
   | "dropClaim";
 
 /** The issuer created the invoice: the seller, or for a salary the employer, who is its buyer. */
@@ -89,6 +90,14 @@ export const CHANGES: Readonly<Record<ChangeName, Rule>> = {
     moves: { open: "open", accepted: "accepted", declaredPaid: "open", paid: "open" },
   },
   trackTransaction: { by: "service", moves: { declaredPaid: "declaredPaid", paid: "paid" } },
+  // It showed transfers that are not its own; nothing else changes.
+  withdrawTransfers: {
+    by: "service",
+    moves: {
+      ...{ open: "open", accepted: "accepted", declaredPaid: "declaredPaid", paid: "paid" },
+      ...{ canceled: "canceled", rejected: "rejected" },
+    },
+  },
   dropClaim: {
     by: "service",
     restores_acceptance: true,

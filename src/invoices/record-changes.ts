@@ -69,6 +69,14 @@ export function recordChanges(
     tx,
     unpaid.map(({ invoice }) => invoice),
   );
+  // What it shows without having used it is not its own: another invoice may use it.
+  const showing = unpaid.filter(({ invoice }) => invoice.tracked.length > 0);
+  enqueueTasks(
+    tx,
+    CHECK_CLAIM_TASK,
+    showing.map(({ invoice }) => invoice),
+    now,
+  );
   updateFreedOfSent(
     tx,
     unpaid.map(({ invoice: { account_id, id }, change: { at } }) => ({ account_id, id, at })),

@@ -2,6 +2,7 @@ import type { ChainPort } from "../partners/chain/port.ts";
 import { partnerTask } from "../partners/partner-task.ts";
 import { AccountMap } from "../platform/account-map.ts";
 import type { Transaction } from "../platform/db/database.ts";
+import { SECOND_MS } from "../platform/durations.ts";
 import { oneByOne } from "../platform/tasks/one-by-one.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { SlowWork } from "../platform/tasks/slow-work.ts";
@@ -80,9 +81,9 @@ const FETCH_LIMITS = { per_account: 40, of_all: 400 };
 export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
   const slow = new SlowWork(FETCH_LIMITS);
   return [
-    partnerTask(deps.database, WATCH_CHAINS_TASK, (now) =>
-      recordDeposits(deps.database, deps.chain, now),
-    ),
+    partnerTask(deps.database, WATCH_CHAINS_TASK, async (now) => {
+      await recordDeposits(deps.database, deps.chain, now);
+    }),
     partnerTask(deps.database, READ_BANK_TASK, (now) => readBank(deps, now)),
     { kind: ANNOUNCE_TRANSFER_TASK, set_max: 50, handle: (set) => announceTransfers(deps, set) },
     quoteTask(deps, FUND_QUOTE_TASK, async (tx, quote, now) => {
@@ -170,6 +171,12 @@ function quoteTask({ database }: OfframpTaskDeps, kind: string, work: QuoteWork)
   };
 }
 
+const BEHIND_ASKED_AGAIN_AFTER_MS = SECOND_MS;
+
+function againAt(now: Date): Date {
+  return new Date(now.getTime() + BEHIND_ASKED_AGAIN_AFTER_MS);
+}
+
 /** Reads the chains first, so that no transfer that was mined in time is missed. */
 function closeQuoteTask(deps: OfframpTaskDeps): TaskHandler {
   const { database, chain } = deps;
@@ -182,9 +189,11 @@ function closeQuoteTask(deps: OfframpTaskDeps): TaskHandler {
       const names = [...new Set(unpaid.map((quote) => quote.deposit_token_chain))];
       const times = await Promise.all(names.map((name) => chain.finalUntil(name, set.now)));
       const final_until = new Map(names.map((name, at) => [name, times[at]!]));
-      await recordDeposits(database, chain, set.now, names);
+      const behind = await recordDeposits(database, chain, set.now, names);
       const { handle } = quoteTask(deps, CLOSE_QUOTE_TASK, async (tx, quote, now) => {
-        const { deposit_token_chain: name } = quote;
+        const { deposit_token_chain: name, account_id } = quote;
+        // What was sent in time may not be credited yet.
+        if (quote.executed_at && behind.has(account_id)) return againAt(now);
         // What was just recorded may pay for it.
         const funding = quote.executed_at
           ? await fundFromDeposits(tx, deps, quote, now, true)

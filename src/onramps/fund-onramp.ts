@@ -1,6 +1,7 @@
 import { heldIn, onrampFunded } from "../ledger/onramp-postings.ts";
 import { postEntries } from "../ledger/post-entries.ts";
 import type { Transaction } from "../platform/db/database.ts";
+import { limitLockWait } from "../platform/db/lock-wait.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { isBelow, minOf, parseDecimal } from "../platform/money.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
@@ -25,6 +26,8 @@ export type FundDeps = Pick<ModuleCore, "database" | "keyring"> &
     is_screening?: boolean;
     /** The sandbox can stop an onramp after it is paid. */
     holds_delivery?: boolean;
+    /** Where others wait for their deposits too; by default it waits like a request. */
+    lock_wait_max_ms?: number;
   };
 
 /**
@@ -35,6 +38,7 @@ export function fundOnramp(deps: FundDeps, deposit: DepositFacts, now: Date): Pr
   const { database, keyring, is_screening = false, holds_delivery = false } = deps;
   const key = { account_id: deposit.onramp_account_id!, id: deposit.onramp_id! };
   return database.transaction(async (tx) => {
+    if (deps.lock_wait_max_ms !== undefined) limitLockWait(tx, deps.lock_wait_max_ms);
     const [row] = await lockOnramps(tx, [key]);
     // Before any key is opened: the user may have been erased since the onramp was funded.
     if (row?.deposit_id === deposit.id && row.status !== "failed") return { taken: row.received! };

@@ -1,6 +1,7 @@
 import { onrampGivenBack } from "../ledger/onramp-postings.ts";
 import { postEntries } from "../ledger/post-entries.ts";
 import type { Database } from "../platform/db/database.ts";
+import { limitLockWait } from "../platform/db/lock-wait.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import type { DepositFacts } from "./deposits/store.ts";
 import { isReturnable } from "./model.ts";
@@ -12,12 +13,14 @@ import { lockOnramps, openOnramps } from "./store.ts";
  * may have been sent. Repeated calls return the same.
  */
 export function giveBackOnramp(
-  { database, keyring }: { database: Database; keyring: Keyring },
+  deps: { database: Database; keyring: Keyring; lock_wait_max_ms?: number },
   deposit: DepositFacts,
   now: Date,
 ): Promise<boolean> {
+  const { database, keyring, lock_wait_max_ms } = deps;
   const key = { account_id: deposit.onramp_account_id!, id: deposit.onramp_id! };
   return database.transaction(async (tx) => {
+    if (lock_wait_max_ms !== undefined) limitLockWait(tx, lock_wait_max_ms);
     const [row] = await lockOnramps(tx, [key]);
     if (row?.deposit_id !== deposit.id) return false;
     // Before any key is opened: the user may have been erased since it was given back.

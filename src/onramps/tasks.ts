@@ -31,10 +31,11 @@ type OnrampTaskDeps = CreditDeps &
 
 /** The background work of onramps, each kind as sets of due tasks. */
 export function onrampTasks(deps: OnrampTaskDeps): TaskHandler[] {
+  const locked = new Map<string, number>();
   return [
     partnerTask(deps.database, READ_CREDITS_TASK, (now) => recordCredits(deps, now)),
     { kind: LIST_TRANSFER_TASK, set_max: 20, handle: (set) => listTransfers(deps, set) },
-    { kind: MOVE_DEPOSIT_TASK, set_max: 20, handle: (set) => moveDeposits(deps, set) },
+    { kind: MOVE_DEPOSIT_TASK, set_max: 20, handle: (set) => moveDeposits(deps, set, locked) },
     { kind: DELIVER_ONRAMP_TASK, set_max: 20, handle: (set) => screenAndDeliver(deps, set) },
     { kind: EXPIRE_ONRAMP_TASK, set_max: 200, handle: (set) => expireOnramps(deps, set) },
     reassessTask(deps),

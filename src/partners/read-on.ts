@@ -6,20 +6,27 @@ const PAGES_MAX = 1_000;
 
 /**
  * Reads a partner's messages from the cursor, page by page, and moves the cursor after each page
- * was handled: an interrupted page is read again, so handling must be idempotent.
+ * was handled: an interrupted page is read again, so handling must be idempotent. `take` may handle
+ * a page in part and say so: later pages are read, and this one and they are read again next time.
  */
 export async function readOn<Item>(
   database: Database,
   cursor_name: string,
   list: (cursor: string | null) => Promise<{ items: Item[]; cursor: string | null }>,
-  take: (items: Item[]) => Promise<void>,
+  take: (items: Item[], keepCursor: () => void) => Promise<void>,
   now: Date,
 ): Promise<void> {
+  let is_kept = false;
+  const keepCursor = () => {
+    is_kept = true;
+  };
+  let reached: string | null = null;
   for (let page = 0; page < PAGES_MAX; page += 1) {
-    const before = await findCursor(database, cursor_name);
+    const before: string | null = is_kept ? reached : await findCursor(database, cursor_name);
     const { items, cursor } = await list(before);
-    if (items.length > 0) await take(items);
+    if (items.length > 0) await take(items, keepCursor);
     if (cursor === null || cursor === before) return;
-    await updateCursor(database, cursor_name, cursor, now);
+    reached = cursor;
+    if (!is_kept) await updateCursor(database, cursor_name, cursor, now);
   }
 }

@@ -10,6 +10,7 @@ const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
 // Node's randomUUIDv7 reads the system's clock; these ids must follow the business clock, so that
 // ids created after the sandbox clock moved sort after earlier ones.
 const COUNTER_MAX = 0xfff;
+const TIME_MAX_MS = 0xffff_ffff_ffff;
 /**
  * If the clock was set back by more than this, ids follow it: time filters search for ids of that
  * time.
@@ -30,8 +31,21 @@ export function newId(now: Date): string {
     last_ms += 1;
     counter = 0;
   }
+  return idOf(last_ms, counter);
+}
+
+/**
+ * An id that sorts after this one, whatever the clocks say: the next millisecond's. Null if there
+ * is none, which is not an id of ours.
+ */
+export function idAfter(id: string): string | null {
+  const ms = Number.parseInt(id.slice(0, 8) + id.slice(9, 13), 16) + 1;
+  return ms <= TIME_MAX_MS ? idOf(ms, 0) : null;
+}
+
+function idOf(ms: number, counter: number): string {
   const random = smallRandomBytes(8);
-  const time = last_ms.toString(16).padStart(12, "0");
+  const time = ms.toString(16).padStart(12, "0");
   const tail = random.toString("hex");
   const variant = ((random[0]! & 0x3f) | 0x80).toString(16);
   return (

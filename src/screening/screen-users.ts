@@ -88,17 +88,22 @@ async function screenLocked(
   version: string,
 ): Promise<boolean> {
   const { keyring } = deps;
-  const rows = await lockUsers(tx, keys);
-  const [kycs, detail_rows, subject_keys, waiting] = await Promise.all([
-    findKycs(tx, keys),
-    lockUnscreenedDetails(tx, keys, version, DETAILS_AT_ONCE),
-    keyring.openUserKeys(tx, keys),
-    listWaitingUsers(tx, keys),
+  const locked = await lockUsers(tx, keys);
+  const subject_keys = await keyring.openUserKeys(tx, keys);
+  // Whoever's key is gone cannot be compared: they and their payees stay unscreened, and nothing
+  // leaves to them. Their payees must not fill the places of those that can be compared.
+  const rows = locked.filter(({ account_id, id }) => subject_keys.has(account_id, id));
+  const readable = rows.map(({ account_id, id }) => ({ account_id, user_id: id }));
+  if (readable.length === 0) return false;
+  const [kycs, detail_rows, waiting] = await Promise.all([
+    findKycs(tx, readable),
+    lockUnscreenedDetails(tx, readable, version, DETAILS_AT_ONCE),
+    listWaitingUsers(tx, readable),
   ]);
   const [wallets, depositors, of_companies] = await Promise.all([
-    listWallets(tx, keys, subject_keys),
-    listDepositors(tx, deps, keys),
-    listCompanyPeople(tx, keys, subject_keys),
+    listWallets(tx, readable, subject_keys),
+    listDepositors(tx, deps, readable),
+    listCompanyPeople(tx, readable, subject_keys),
   ]);
   const users = toUsers(rows, subject_keys);
   const details = toPaymentDetails(detail_rows, subject_keys);
@@ -116,7 +121,7 @@ async function screenLocked(
   const compared: { record: ScreenedRecord; found: Found[] }[] = [];
   for (const record of records) compared.push({ record, found: await compare(deps, record) });
   const digests = compared.flatMap(({ found }) => found.map(({ person_digest }) => person_digest));
-  const facts = await listMatchFacts(tx, keys, digests);
+  const facts = await listMatchFacts(tx, readable, digests);
   const known = Map.groupBy(facts, ({ record_id }) => record_id);
   const judged = new Map<string, MatchFacts[]>();
   for (const { record, found } of compared) {

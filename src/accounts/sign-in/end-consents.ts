@@ -1,30 +1,34 @@
 import type { Transaction } from "../../platform/db/database.ts";
+import { FIRST_ID } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { oneByOne } from "../../platform/tasks/one-by-one.ts";
 import type { TaskHandler } from "../../platform/tasks/run-set.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
-import { deletePersonTokens, listMemberships, updateConsentsRevoked } from "../store.ts";
+import { deletePersonTokens, listConsentedAccounts, updateConsentsRevoked } from "../store.ts";
 
 const END_CONSENTS_TASK = "end-consents";
 const SET_MAX = 10;
-const MEMBERSHIPS_MAX = 1_000;
+const ACCOUNTS_AT_ONCE = 100;
 
 /**
  * Ends what a person let applications do, in all accounts. No token works after the commit. Where a
- * transaction is of one account (SLIPROAD_BATCH_BY=account), a task ends the consents in the other
- * accounts, whose events their applications may receive until then.
+ * transaction is of one account (`of_transaction`, SLIPROAD_BATCH_BY=account), a task ends the
+ * consents in the others, whose events their applications may receive until then. `members` is not
+ * asked: whoever changes a row of it in the database must not keep a consent alive by it.
  */
-export function endConsents(
+export async function endConsents(
   tx: Transaction,
   person_id: string,
-  account_id: string | undefined,
+  of_transaction: string | undefined,
   now: Date,
-): void {
+): Promise<void> {
   deletePersonTokens(tx, person_id);
-  // Only members consent.
-  if (account_id === undefined) return;
-  updateConsentsRevoked(tx, { account_id: tx.by_account ? account_id : null, person_id }, now);
-  if (tx.by_account) enqueueTasks(tx, END_CONSENTS_TASK, [{ account_id, id: person_id }], now);
+  if (!tx.by_account) return updateConsentsRevoked(tx, { account_id: null, person_id }, now);
+  const [consented] = await listConsentedAccounts(tx, person_id, FIRST_ID, 1);
+  if (consented === undefined) return;
+  const account_id = of_transaction ?? consented;
+  updateConsentsRevoked(tx, { account_id, person_id }, now);
+  enqueueTasks(tx, END_CONSENTS_TASK, [{ account_id, id: person_id }], now);
 }
 
 /** Ends the consents that were given meanwhile too: whose they were is not certain. */
@@ -35,10 +39,16 @@ export function endConsentsTask({ database }: Pick<ModuleCore, "database">): Tas
     handle: (set) =>
       oneByOne(database, set, async (task) => {
         const person_id = task.record_id;
-        for (const { account_id } of await listMemberships(database, person_id, MEMBERSHIPS_MAX)) {
-          await database.transaction(async (tx) =>
-            updateConsentsRevoked(tx, { account_id, person_id }, set.now),
-          );
+        let after = FIRST_ID;
+        for (;;) {
+          const some = await listConsentedAccounts(database, person_id, after, ACCOUNTS_AT_ONCE);
+          for (const account_id of some) {
+            await database.transaction(async (tx) =>
+              updateConsentsRevoked(tx, { account_id, person_id }, set.now),
+            );
+          }
+          if (some.length < ACCOUNTS_AT_ONCE) break;
+          after = some.at(-1)!;
         }
         await database.transaction(async (tx) => set.finish(tx, await set.lock(tx, [task])));
       }),

@@ -34,6 +34,9 @@ export async function findOpenLink(deps: PasswordDeps, token: string): Promise<O
   return { person_id, kind, email: openEmail(index_key, person_id, found.email) };
 }
 
+/** Of these the oldest that this service wrote is notified of a new password. */
+const MEMBERSHIPS_MAX = 100;
+
 /**
  * Sets the password of the person who was sent the link, and ends their sessions and other links.
  * A second factor stays: the link alone does not sign in.
@@ -79,9 +82,10 @@ export async function recordNewPassword(
   deletePasswordLinks(tx, person_id);
   await deleteOtherSessions(tx, person_id, kept_token_hash);
   updatePasskeysAlone(tx, person_id, false);
-  const [membership] = await listMemberships(tx, person_id, 1);
-  // Who lost the password may not have been the one who let applications in: they ask again.
-  if (action === "password.reset") endConsents(tx, person_id, membership?.account_id, now);
+  // Not only one: if somebody changed its row, the person must be notified all the same.
+  const [membership] = await listMemberships(tx, person_id, MEMBERSHIPS_MAX);
+  // Whoever was sent a link may not be the one who let applications in: they ask again.
+  if (action !== "password.change") await endConsents(tx, person_id, membership?.account_id, now);
   if (!membership) return;
   const { account_id } = membership;
   recordSignInChange(tx, action, { account_id, person_id }, now);

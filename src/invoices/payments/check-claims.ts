@@ -14,15 +14,24 @@ import { insertWords } from "../counterparty/view-store.ts";
 import { wordsOf } from "../links.ts";
 import { CHANGES, type KeyedInvoice, type TrackedTransaction } from "../model.ts";
 import { type ChangedInvoice, changeInvoice, recordChanges } from "../record-changes.ts";
-import { lockInvoices, openInvoices } from "../store.ts";
+import { type InvoiceKey, lockInvoices, openInvoices } from "../store.ts";
 import { CHECK_CLAIM_TASK } from "../task-kinds.ts";
-import { isProven, isSameTransfer, judgeClaim, type PaymentClaim } from "./claim-model.ts";
+import {
+  foreignTransfers,
+  isProven,
+  isSameTransfer,
+  judgeClaim,
+  type PaymentClaim,
+  type TransferUsers,
+} from "./claim-model.ts";
 import {
   deleteClaims,
   findClaim,
-  insertUsedTransfer,
+  findTransferUsers,
   listClaims,
   listUsedTransfers,
+  lockTransaction,
+  upsertUsedTransfer,
 } from "./claim-store.ts";
 
 export type ClaimDeps = SyncDeps & { chain: ChainPort };
@@ -92,6 +101,7 @@ async function settleOne(
   await deps.database.transaction(async (tx) => {
     const tasks = await set.lock(tx, [task]);
     if (tasks.length === 0) return;
+    if (!claim) await settleUnclaimed(tx, deps, toKey(task), set.now);
     const is_over = !claim || (found !== null && (await settle(tx, deps, claim, found, set.now)));
     if (is_over) return set.finish(tx, tasks);
     // Checked less often after a while: most transfers are final within minutes.
@@ -99,6 +109,22 @@ async function settleOne(
     const again_ms = Math.min(Math.max(age_ms, AGAIN_MIN_MS), AGAIN_MAX_MS);
     set.postpone(tx, tasks, new Date(set.now.getTime() + again_ms));
   });
+}
+
+/** The transfers that it showed are not its own: it lost them to another invoice. */
+async function settleUnclaimed(
+  tx: Transaction,
+  { keyring, renderer }: ClaimDeps,
+  key: InvoiceKey,
+  now: Date,
+): Promise<void> {
+  const rows = await lockInvoices(tx, [key]);
+  // A new claim is checked by a task of its own, which does the same.
+  if (await findClaim(tx, key)) return;
+  const [entry] = await openInvoices(tx, keyring, rows);
+  if (!entry) return;
+  const users = await findTransferUsers(tx, entry.invoice.tracked);
+  recordChanges(tx, renderer, withdraw(entry, users, undefined, now), now);
 }
 
 /** False when the chain has not decided yet. */
@@ -118,13 +144,16 @@ async function settle(
   if (!entry) return true;
   const judged = judgeClaim(entry.invoice, entry.history, claim, found, now);
   if ("wait" in judged) return false;
+  // Who is second must see what the first has used, or be among the claims that it finds.
+  await lockTransaction(tx, claim.chain, claim.tx_id);
+  const users = await findTransferUsers(tx, entry.invoice.tracked);
   const changes =
     "reason" in judged
-      ? [dropClaim(entry, judged.reason, now)]
-      : await settleFinal(tx, entry, claim, judged.candidates, now);
+      ? [dropClaim(entry, judged.reason, users, now)]
+      : await settleFinal(tx, entry, claim, judged.candidates, users, now);
   // A transfer that is only shown keeps its claim until it is proved or confirmed.
-  const is_open = changes.every(({ change }) => change.name === "trackTransaction");
-  if (!is_open) deleteClaims(tx, [key]);
+  const is_over = changes.some(({ change }) => ["paid", "dropClaim"].includes(change.name));
+  if (is_over) deleteClaims(tx, [key]);
   const shown = changes.find(({ change }) => change.name === "trackTransaction")?.invoice;
   if (shown) insertWords(tx, wordsOf(index_key, shown.account_id, shown));
   recordChanges(tx, renderer, changes, now);
@@ -137,36 +166,37 @@ async function settleFinal(
   entry: KeyedInvoice,
   claim: PaymentClaim,
   candidates: readonly TrackedTransaction[],
+  users: TransferUsers,
   now: Date,
 ): Promise<ChangedInvoice[]> {
   const { invoice, history } = entry;
   if (!CHANGES.trackTransaction.moves[invoice.status]) {
-    return [
-      dropClaim(entry, `The invoice was ${invoice.status} when the transfer was final.`, now),
-    ];
+    const note = `The invoice was ${invoice.status} when the transfer was final.`;
+    return [dropClaim(entry, note, users, now)];
   }
+  const withdrawn = withdraw(entry, users, claim, now);
+  const own = withdrawn[0] ?? entry;
   for (const tracked of candidates) {
     const is_proven = isProven(invoice.id, history, tracked);
     if (!is_proven && invoice.status !== "paid") continue;
-    if (!(await insertUsedTransfer(tx, invoice, tracked, is_proven))) continue;
-    // Others may have claimed it without a proof: they are checked again, and dropped.
+    const used = await upsertUsedTransfer(tx, invoice, tracked, is_proven);
+    if (!used) continue;
+    // Others may have claimed it without a proof, or been paid by it: they are checked again, and
+    // no longer show it.
     const rivals = (await listClaims(tx, claim.chain, claim.tx_id)).map(toInvoiceKey);
-    const others = rivals.filter(({ id }) => id !== invoice.id);
+    const losers = used.loser ? [...rivals, used.loser] : rivals;
+    const others = losers.filter(({ id }) => id !== invoice.id);
     enqueueTasks(tx, CHECK_CLAIM_TASK, others, now);
-    const shown = trackOnce(entry, tracked, now);
+    const shown = trackOnce(own, tracked, now);
     const act = { name: "paid", actor_account_id: null, input: null, tracked } as const;
-    return [...shown, changeInvoice(shown[0] ?? entry, act, now)];
+    return [...withdrawn, ...shown, changeInvoice(shown[0] ?? own, act, now)];
   }
   const used = await listUsedTransfers(tx, claim.chain, claim.tx_id);
   const free = candidates.find(
     ({ log_index }) => !used.some((transfer) => transfer.log_index === log_index),
   );
-  if (free) return trackOnce(entry, free, now);
-  const by_others = used.filter(({ invoice_id }) => invoice_id !== invoice.id);
-  const withdrawn = candidates.find(({ log_index }) =>
-    by_others.some((transfer) => transfer.log_index === log_index),
-  );
-  return [dropClaim(entry, "The transfer has already paid an invoice.", now, withdrawn)];
+  if (free) return [...withdrawn, ...trackOnce(own, free, now)];
+  return [dropClaim(entry, "The transfer has already paid an invoice.", users, now)];
 }
 
 const toInvoiceKey = ({ account_id, invoice_id }: PaymentClaim) => ({ account_id, id: invoice_id });
@@ -179,12 +209,28 @@ function trackOnce(entry: KeyedInvoice, tracked: TrackedTransaction, now: Date):
   return [changeInvoice(entry, act, now)];
 }
 
+/** Also the transfers that only the claim has shown are no longer shown. */
 function dropClaim(
   entry: KeyedInvoice,
   note: string,
+  users: TransferUsers,
   now: Date,
-  tracked?: TrackedTransaction,
 ): ChangedInvoice {
-  const act: Act = { name: "dropClaim", actor_account_id: null, input: { note } };
-  return changeInvoice(entry, tracked ? { ...act, tracked } : act, now);
+  const withdrawn = foreignTransfers(entry.invoice, users, undefined);
+  const act: Act = { name: "dropClaim", actor_account_id: null, input: { note }, withdrawn };
+  return changeInvoice(entry, act, now);
+}
+
+/** The change by which it stops showing what is not its own, unless there is nothing of that. */
+function withdraw(
+  entry: KeyedInvoice,
+  users: TransferUsers,
+  claim: PaymentClaim | undefined,
+  now: Date,
+): ChangedInvoice[] {
+  const withdrawn = foreignTransfers(entry.invoice, users, claim);
+  if (withdrawn.length === 0) return [];
+  const input = { note: "The transfer has paid another invoice." };
+  const act: Act = { name: "withdrawTransfers", actor_account_id: null, input, withdrawn };
+  return [changeInvoice(entry, act, now)];
 }

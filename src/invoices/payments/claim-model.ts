@@ -28,6 +28,9 @@ import type {
  *                                    so that a false claim cannot take it from its sender
  *   transfer invalid, used, or not found in time → dropClaim with the reason
  *   markUnpaid                     → the claim is deleted
+ *
+ * Whenever an invoice is checked, also without a claim, it stops showing the transfers that others
+ * have used, and those that it has not used itself and no longer claims (withdrawTransfers).
  */
 
 export type PaymentClaim = {
@@ -146,6 +149,26 @@ export function isProven(
 ): boolean {
   const signature = history.findLast(({ input }) => input?.txHash !== undefined)?.input?.signature;
   return signature !== undefined && isSignedBy(chain, from, invoice_id, signature);
+}
+
+/** By `transferName`, which invoice has used each transfer. */
+export type TransferUsers = ReadonlyMap<string, string>;
+
+/** What the invoice shows, although it is not its own and it does not claim it. */
+export function foreignTransfers(
+  { id, tracked }: Pick<Invoice, "id" | "tracked">,
+  users: TransferUsers,
+  claim: PaymentClaim | undefined,
+): TrackedTransaction[] {
+  return tracked.filter((shown) => {
+    const user = users.get(transferName(shown));
+    if (user !== undefined) return user !== id;
+    return claim?.chain !== shown.chain || claim.tx_id !== shown.tx_id;
+  });
+}
+
+export function transferName(of: { chain: string; tx_id: string; log_index: number }): string {
+  return `${of.chain} ${of.tx_id} ${of.log_index}`;
 }
 
 export function isSameTransfer(one: TrackedTransaction, other: TrackedTransaction): boolean {

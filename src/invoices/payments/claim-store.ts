@@ -1,9 +1,9 @@
 import type { Chain } from "../../catalogue/chains.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { insertRows, setOf } from "../../platform/db/rows.ts";
+import { columnsOf, insertRows, setOf } from "../../platform/db/rows.ts";
 import type { TrackedTransaction } from "../model.ts";
 import type { InvoiceKey } from "../store.ts";
-import type { PaymentClaim } from "./claim-model.ts";
+import { type PaymentClaim, type TransferUsers, transferName } from "./claim-model.ts";
 
 const COLUMNS = "account_id, invoice_id, chain, tx_id, expires_at";
 
@@ -43,27 +43,66 @@ export function listClaims(session: Session, chain: Chain, tx_id: string): Promi
   );
 }
 
+/** Until the commit nobody else decides about a transfer of this transaction. */
+export async function lockTransaction(tx: Transaction, chain: Chain, tx_id: string): Promise<void> {
+  await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
+    `invoice transfers ${chain} ${tx_id}`,
+  ]);
+}
+
+type UsedTransfer = { account_id: string; invoice_id: string; is_proven: boolean };
+
 /**
- * Uses a transfer for this invoice; false when it already paid one in this installation. Its
- * sender's signature counts more than what another account's seller says of a transfer.
+ * Uses a transfer for this invoice; null when it already paid one in this installation. Its
+ * sender's signature counts more than what another account's seller says of a transfer: `loser` is
+ * the invoice that it is taken from.
  */
-export async function insertUsedTransfer(
+export async function upsertUsedTransfer(
   session: Session,
   invoice: InvoiceKey,
   { chain, tx_id, log_index }: TrackedTransaction,
   is_proven: boolean,
-): Promise<boolean> {
-  const rows = await session.query(
+): Promise<{ loser: InvoiceKey | null } | null> {
+  const key = [chain, tx_id, log_index];
+  const inserted = await session.query(
     `insert into invoice_transfers (chain, tx_id, log_index, account_id, invoice_id, is_proven)
      values ($1, $2, $3, $4, $5, $6)
-     on conflict (chain, tx_id, log_index) do update
-       set account_id = excluded.account_id, invoice_id = excluded.invoice_id, is_proven = true
-       where excluded.is_proven and not invoice_transfers.is_proven
-         and invoice_transfers.account_id <> excluded.account_id
-     returning log_index`,
-    [chain, tx_id, log_index, invoice.account_id, invoice.id, is_proven],
+     on conflict (chain, tx_id, log_index) do nothing returning log_index`,
+    [...key, invoice.account_id, invoice.id, is_proven],
   );
-  return rows.length > 0;
+  if (inserted.length > 0) return { loser: null };
+  if (!is_proven) return null;
+  const [used] = await session.query<UsedTransfer>(
+    `select account_id, invoice_id, is_proven from invoice_transfers
+     where chain = $1 and tx_id = $2 and log_index = $3 for update`,
+    key,
+  );
+  if (!used || used.is_proven || used.account_id === invoice.account_id) return null;
+  await session.query(
+    `update invoice_transfers set account_id = $4, invoice_id = $5, is_proven = true
+     where chain = $1 and tx_id = $2 and log_index = $3`,
+    [...key, invoice.account_id, invoice.id],
+  );
+  return { loser: { account_id: used.account_id, id: used.invoice_id } };
+}
+
+/** Which invoice has used each of the transfers. */
+export async function findTransferUsers(
+  session: Session,
+  transfers: readonly TrackedTransaction[],
+): Promise<TransferUsers> {
+  if (transfers.length === 0) return new Map();
+  const rows = await session.query<{
+    chain: string;
+    tx_id: string;
+    log_index: number;
+    invoice_id: string;
+  }>(
+    `select chain, tx_id, log_index, invoice_id from invoice_transfers
+     where (chain, tx_id, log_index) in (select * from unnest($1::text[], $2::text[], $3::int[]))`,
+    columnsOf(transfers, "chain", "tx_id", "log_index"),
+  );
+  return new Map(rows.map((row) => [transferName(row), row.invoice_id]));
 }
 
 /** Which transfers of a transaction have paid an invoice of this installation. */

@@ -8,6 +8,7 @@ import {
   findRecorded,
   insertSetAside,
   LIST_TRANSFER_TASK,
+  listUnrecorded,
   type SetAsideReason,
   transferKey,
 } from "../../balances/set-aside-store.ts";
@@ -18,7 +19,8 @@ import type { ChainPort, Transfer } from "../../partners/chain/port.ts";
 import { readOn } from "../../partners/read-on.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
-import { isDatabaseError } from "../../platform/db/outages.ts";
+import { limitLockWait } from "../../platform/db/lock-wait.ts";
+import { isDatabaseError, isLockConflict } from "../../platform/db/outages.ts";
 import { newId } from "../../platform/ids.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { screenAgain } from "../../users/screen-again.ts";
@@ -28,16 +30,25 @@ import { findQuotes, lockQuoteRows, lockVouchedQuotes, updateProgress } from "./
 
 const TRANSFERS_PER_READ_MAX = 500;
 
+/** So long the deposits of all accounts wait for the locks of one, at most once per read. */
+const LOCK_WAIT_MAX_MS = 250;
+
+/** Accounts whose rows were locked: the cursor stays before their first transfer. */
+type Behind = Set<string>;
+
 /**
  * Reads these chains, by default all, from their cursors and credits transfers to us. Whether a
- * deposit came in time for its quote is decided in `fund-from-deposits.ts`.
+ * deposit came in time for its quote is decided in `fund-from-deposits.ts`. Returns the accounts
+ * whose transfers could not all be credited now, because somebody holds locks of theirs: they are
+ * read again next time, and those of others were credited.
  */
 export async function recordDeposits(
   database: Database,
   chain: ChainPort,
   now: Date,
   names: readonly Chain[] = chain.chains,
-): Promise<void> {
+): Promise<ReadonlySet<string>> {
+  const behind: Behind = new Set();
   for (const name of names) {
     const list = async (cursor: string | null) => {
       const { transfers, ...read } = await chain.listTransfers(
@@ -47,9 +58,13 @@ export async function recordDeposits(
       );
       return { items: transfers, ...read };
     };
-    const take = (transfers: Transfer[]) => creditTransfers(database, transfers, now);
+    const take = async (transfers: Transfer[], keepCursor: () => void) => {
+      const is_whole = await creditTransfers(database, transfers, behind, now);
+      if (!is_whole) keepCursor();
+    };
     await readOn(database, `chain:${name}`, list, take, now);
   }
+  return behind;
 }
 
 type Addressed = { transfer: Transfer; owner: DepositAddress };
@@ -57,23 +72,49 @@ type Addressed = { transfer: Transfer; owner: DepositAddress };
 /** The largest amount that the ledger can post. */
 const AMOUNT_MAX = 2n ** 63n - 1n;
 
+/** False if some were not credited, because their accounts are behind. */
 async function creditTransfers(
   database: Database,
   transfers: readonly Transfer[],
+  behind: Behind,
   now: Date,
-): Promise<void> {
+): Promise<boolean> {
   const addresses = await findDepositAddresses(database, transfers);
   const owners = new Map(addresses.map((owner) => [`${owner.chain} ${owner.address}`, owner]));
-  const by_account = Map.groupBy(
-    transfers.flatMap((transfer) => {
-      const owner = owners.get(`${transfer.chain} ${transfer.address}`);
-      // Chains carry transfers of zero, sent as spam; there is nothing to credit.
-      return owner && transfer.amount > 0n ? [{ transfer, owner }] : [];
-    }),
-    ({ owner }) => owner.account_id,
-  );
-  for (const [account_id, entries] of by_account) {
+  const addressed = transfers.flatMap((transfer) => {
+    const owner = owners.get(`${transfer.chain} ${transfer.address}`);
+    // Chains carry transfers of zero, sent as spam; there is nothing to credit.
+    if (!owner || transfer.amount <= 0n) return [];
+    const { account_id } = owner;
+    const { chain, tx_id, log_index } = transfer;
+    return [{ account_id, chain, tx_id, log_index, transfer, owner }];
+  });
+  // While an account is behind, the pages after it are read again each time.
+  const left = await listUnrecorded(database, addressed);
+  let is_whole = true;
+  for (const [account_id, entries] of Map.groupBy(left, (entry) => entry.account_id)) {
+    if (!behind.has(account_id)) {
+      const is_credited = await creditUnlocked(database, account_id, entries, now);
+      if (!is_credited) behind.add(account_id);
+    }
+    if (behind.has(account_id)) is_whole = false;
+  }
+  return is_whole;
+}
+
+/** False if somebody holds locks of the account. */
+async function creditUnlocked(
+  database: Database,
+  account_id: string,
+  entries: readonly Addressed[],
+  now: Date,
+): Promise<boolean> {
+  try {
     await creditAccount(database, account_id, entries, now);
+    return true;
+  } catch (error) {
+    if (!isLockConflict(error)) throw error;
+    return false;
   }
 }
 
@@ -112,6 +153,7 @@ async function setAsideUncredited(
   entry: Addressed,
   now: Date,
 ): Promise<void> {
+  limitLockWait(tx, LOCK_WAIT_MAX_MS);
   await lockQuoteRows(tx, [{ account_id, id: entry.owner.quote_id }]);
   const recorded = await Promise.all([
     findRecorded(tx, "deposits", account_id, [entry.transfer]),
@@ -147,6 +189,7 @@ async function creditAll(
   now: Date,
 ): Promise<void> {
   const keys = addressed.map(({ owner }) => ({ account_id: owner.account_id, id: owner.quote_id }));
+  limitLockWait(tx, LOCK_WAIT_MAX_MS);
   const seen = await findQuotes(tx, keys);
   // Locked against an erasure: nothing may be owed to a person who is erased at the same time.
   const users = AccountMap.of(await lockUsers(tx, seen), (user) => user);

@@ -19,7 +19,8 @@ import {
 } from "../../partners/chain/port.ts";
 import { returnKey } from "../../partners/chain/send-keys.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { MINUTE_MS } from "../../platform/durations.ts";
+import { isLockConflict } from "../../platform/db/outages.ts";
+import { MINUTE_MS, SECOND_MS } from "../../platform/durations.ts";
 import { KEY_BYTES } from "../../platform/encryption/cipher.ts";
 import { createSubjectKeys, type Keyring } from "../../platform/encryption/keyring.ts";
 import { newId } from "../../platform/ids.ts";
@@ -46,24 +47,41 @@ export type DepositMoveDeps = FundDeps & { bank: BankPort; chain: ChainPort };
 /** The bank, or the chain. */
 const ASKED_AGAIN_AFTER_MS = MINUTE_MS;
 
+/** So long the deposits of all accounts wait for the locks of one. */
+const LOCK_WAIT_MAX_MS = 250;
+const LOCKED_AGAIN_AFTER_MS = 5 * SECOND_MS;
+
+/** Accounts whose onramps were locked, and until when their deposits are not tried. */
+type LockedAccounts = Map<string, number>;
+
 /**
  * Moves deposits in progress to their next resting state. The onramp's account and the operator's
  * account are written in two transactions: first the onramp's, which can be repeated because the
  * onramp stores its deposit, then the operator's.
  */
-export async function moveDeposits(deps: DepositMoveDeps, set: TaskSet): Promise<void> {
-  await oneByOne(deps.database, set, (task) => moveDeposit(deps, set, task));
+export async function moveDeposits(
+  deps: DepositMoveDeps,
+  set: TaskSet,
+  locked: LockedAccounts = new Map(),
+): Promise<void> {
+  const brief = { ...deps, lock_wait_max_ms: LOCK_WAIT_MAX_MS };
+  await oneByOne(deps.database, set, (task) => moveDeposit(brief, set, task, locked));
 }
 
-async function moveDeposit(deps: DepositMoveDeps, set: TaskSet, task: Task): Promise<void> {
+async function moveDeposit(
+  deps: DepositMoveDeps,
+  set: TaskSet,
+  task: Task,
+  locked: LockedAccounts,
+): Promise<void> {
   const deposit = await findDeposit(deps.database, task.account_id, task.record_id);
-  const step = deposit ? await nextStep(deps, deposit, set.now) : null;
+  const step = deposit ? await nextUnlockedStep(deps, deposit, locked, set.now) : null;
   await deps.database.transaction(async (tx) => {
     const tasks = await set.lock(tx, [task]);
     if (tasks.length === 0) return;
-    if (step === "later") {
-      const again_at = new Date(set.now.getTime() + ASKED_AGAIN_AFTER_MS);
-      return set.postpone(tx, tasks, again_at);
+    if (step === "later" || step === "locked") {
+      const again_ms = step === "later" ? ASKED_AGAIN_AFTER_MS : LOCKED_AGAIN_AFTER_MS;
+      return set.postpone(tx, tasks, new Date(set.now.getTime() + again_ms));
     }
     const status = deposit && step ? await recordStep(tx, deps, deposit, step, set.now) : null;
     if (status === "returning") set.postpone(tx, tasks, set.now);
@@ -82,6 +100,27 @@ export async function moveDepositToRest(
     const step = deposit ? await nextStep(deps, deposit, now) : null;
     if (!deposit || step === null || step === "later") return;
     await deps.database.transaction((tx) => recordStep(tx, deps, deposit, step, now));
+  }
+}
+
+/** The same, unless somebody holds locks of the onramp's account: others must not wait for them. */
+async function nextUnlockedStep(
+  deps: DepositMoveDeps,
+  deposit: FiatDepositRow,
+  locked: LockedAccounts,
+  now: Date,
+): Promise<Step | "later" | "locked" | null> {
+  const account_id = deposit.onramp_account_id;
+  if (account_id === null) return nextStep(deps, deposit, now);
+  if (now.getTime() < (locked.get(account_id) ?? 0)) return "locked";
+  try {
+    const step = await nextStep(deps, deposit, now);
+    locked.delete(account_id);
+    return step;
+  } catch (error) {
+    if (!isLockConflict(error)) throw error;
+    locked.set(account_id, now.getTime() + LOCKED_AGAIN_AFTER_MS);
+    return "locked";
   }
 }
 

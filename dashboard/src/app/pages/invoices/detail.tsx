@@ -157,6 +157,7 @@ const EVENTS: Readonly<Record<string, string>> = {
   changePaymentOptions: "Ways to pay changed",
   c2fPaymentFailed: "The payment failed",
   trackTransaction: "A transfer was seen on chain",
+  withdrawTransfers: "A transfer shown here does not pay it",
   dropClaim: "The named transfer does not pay it",
 };
 

@@ -1,0 +1,11 @@
+import type { Session } from "./database.ts";
+
+/**
+ * What the transaction waits for a lock from now on; then the statement fails (`isLockConflict`).
+ * For work that must not be held up by the locks of one account. Sent with the next statement.
+ */
+export function limitLockWait(tx: Session, wait_max_ms: number): void {
+  const sent = tx.query("select set_config('lock_timeout', $1, true)", [`${wait_max_ms}ms`]);
+  // If it fails, so does the next statement.
+  sent.catch(() => {});
+}
