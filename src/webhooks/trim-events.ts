@@ -19,7 +19,7 @@ const EVERY_MS = HOUR_MS;
 const CHUNK = 1_000;
 const DAYS_MIN = 7;
 
-/** Deletes data past its retention: bodies and positions of events, deliveries with their attempts. */
+/** Deletes what is past its retention: bodies and positions of events, deliveries. */
 export function trimEventsTask(retention: Retention): TaskHandler {
   return recurringTask(retention.database, TRIM_EVENTS_TASK, EVERY_MS, ({ now }) =>
     trimEvents(retention, now),
