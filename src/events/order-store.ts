@@ -19,23 +19,31 @@ export async function findEventCursor(session: Session, account_id: string): Pro
   return row ?? { block_number: 0n, position: 0n };
 }
 
+const ORDERED = [
+  ...["account_id", "id", "name", "record_id", "sequence", "change_id", "role", "app_id"],
+  ...["counterpart_account_id", "created_at"],
+] as const;
+
+/** What decides who is notified of an event, and in which order. */
+export type OrderedEvent = Pick<EventRow, (typeof ORDERED)[number]>;
+
 /**
- * The events of the next block of the sealed log that have no position yet, without their bodies;
- * null when there is no block.
+ * The events of the next block of the sealed log that have no position yet, without what nobody
+ * needs to hand them over; null when there is no block.
  */
 export async function findNextBlock(
   session: Session,
   account_id: string,
   after: bigint,
-): Promise<{ number: bigint; events: EventRow[] } | null> {
+): Promise<{ number: bigint; events: OrderedEvent[] } | null> {
   const [block] = await session.query<{ number: bigint; entry_ids: string[] }>(
     `select number, entry_ids from seal_blocks
      where account_id = $1 and log = 'events' and number = $2`,
     [account_id, after + 1n],
   );
   if (!block) return null;
-  const events = await session.query<EventRow>(
-    `select ${EVENT_COLUMNS} from events e where e.account_id = $1 and e.id = any($2::uuid[])
+  const events = await session.query<OrderedEvent>(
+    `select ${ORDERED.join(", ")} from events e where e.account_id = $1 and e.id = any($2::uuid[])
        and not exists (select from event_positions p where p.account_id = $1 and p.event_id = e.id)
      order by e.id`,
     [account_id, block.entry_ids],
