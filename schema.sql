@@ -193,8 +193,7 @@ create table bank_answers (
   constraint bank_answers_resolution_check CHECK ((resolution = ANY (ARRAY['assign'::text, 'return'::text, 'write_off'::text, 'dismiss'::text]))),
   constraint bank_answers_status_check CHECK ((status = ANY (ARRAY['open'::text, 'returning'::text, 'resolved'::text]))),
   constraint bank_answers_status_check1 CHECK (((outcome = 'applied'::text) = (status IS NULL))),
-  constraint bank_answers_account_id_assigned_offramp_id_fkey FOREIGN KEY (account_id, assigned_offramp_id) REFERENCES offramps(account_id, id),
-  constraint bank_answers_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  constraint bank_answers_account_id_assigned_offramp_id_fkey FOREIGN KEY (account_id, assigned_offramp_id) REFERENCES offramps(account_id, id)
 );
 CREATE INDEX bank_answers_assigned ON public.bank_answers USING btree (account_id, assigned_offramp_id) WHERE (assigned_offramp_id IS NOT NULL);
 CREATE INDEX bank_answers_exceptions ON public.bank_answers USING btree (id) WHERE (outcome <> 'applied'::text);
@@ -562,8 +561,7 @@ create table event_positions (
   "position" bigint not null,
   event_id uuid not null,
   name text not null,
-  constraint event_positions_pkey PRIMARY KEY (account_id, "position"),
-  constraint event_positions_account_id_event_id_fkey FOREIGN KEY (account_id, event_id) REFERENCES events(account_id, id)
+  constraint event_positions_pkey PRIMARY KEY (account_id, "position")
 );
 CREATE INDEX event_positions_by_name ON public.event_positions USING btree (account_id, name, "position");
 CREATE UNIQUE INDEX event_positions_event ON public.event_positions USING btree (account_id, event_id);
@@ -589,8 +587,7 @@ create table events (
   mac bytea,
   constraint events_pkey PRIMARY KEY (account_id, id),
   constraint events_check CHECK (((change_id IS NULL) = (role IS NULL))),
-  constraint events_role_check CHECK ((role = ANY (ARRAY['seller'::text, 'buyer'::text]))),
-  constraint events_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  constraint events_role_check CHECK ((role = ANY (ARRAY['seller'::text, 'buyer'::text])))
 );
 CREATE UNIQUE INDEX events_sequence ON public.events USING btree (record_id, account_id, sequence);
 
@@ -1125,8 +1122,7 @@ create table ledger_balances (
   last_entry_id uuid,
   mac bytea,
   constraint ledger_balances_pkey PRIMARY KEY (account_id, ledger_account, currency),
-  constraint ledger_balances_balance_check CHECK ((balance >= 0)),
-  constraint ledger_balances_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  constraint ledger_balances_balance_check CHECK ((balance >= 0))
 );
 
 create table ledger_day_sums (
@@ -1146,8 +1142,7 @@ create table ledger_entries (
   kind text not null,
   created_at timestamp with time zone not null,
   mac bytea,
-  constraint ledger_entries_pkey PRIMARY KEY (account_id, id),
-  constraint ledger_entries_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  constraint ledger_entries_pkey PRIMARY KEY (account_id, id)
 );
 CREATE INDEX ledger_entries_by_kind ON public.ledger_entries USING btree (kind, account_id, id);
 CREATE UNIQUE INDEX ledger_entries_key ON public.ledger_entries USING btree (key, account_id);
@@ -1160,8 +1155,7 @@ create table ledger_lines (
   currency text not null,
   amount bigint not null,
   constraint ledger_lines_pkey PRIMARY KEY (account_id, entry_id, number),
-  constraint ledger_lines_amount_check CHECK ((amount <> 0)),
-  constraint ledger_lines_account_id_entry_id_fkey FOREIGN KEY (account_id, entry_id) REFERENCES ledger_entries(account_id, id)
+  constraint ledger_lines_amount_check CHECK ((amount <> 0))
 );
 CREATE INDEX ledger_lines_by_account ON public.ledger_lines USING btree (account_id, ledger_account, entry_id) INCLUDE (currency, amount);
 
@@ -1517,8 +1511,7 @@ create table payouts (
   is_booking_implied boolean not null default false,
   mac bytea,
   constraint payouts_pkey PRIMARY KEY (account_id, offramp_id, attempt),
-  constraint payouts_status_check CHECK ((status = ANY (ARRAY['recorded'::text, 'submitting'::text, 'sent'::text, 'booked'::text, 'returned'::text, 'rejected'::text]))),
-  constraint payouts_account_id_offramp_id_fkey FOREIGN KEY (account_id, offramp_id) REFERENCES offramps(account_id, id)
+  constraint payouts_status_check CHECK ((status = ANY (ARRAY['recorded'::text, 'submitting'::text, 'sent'::text, 'booked'::text, 'returned'::text, 'rejected'::text])))
 );
 CREATE INDEX payouts_flagged ON public.payouts USING btree (account_id, flagged_at) WHERE ((flagged_at IS NOT NULL) AND (status = ANY (ARRAY['submitting'::text, 'sent'::text])));
 CREATE INDEX payouts_open ON public.payouts USING btree (status, created_at) WHERE (status = ANY (ARRAY['recorded'::text, 'submitting'::text, 'sent'::text]));
@@ -1999,8 +1992,7 @@ create table tasks (
   last_error text,
   created_at timestamp with time zone not null,
   losses integer not null default 0,
-  constraint tasks_pkey PRIMARY KEY (account_id, id),
-  constraint tasks_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+  constraint tasks_pkey PRIMARY KEY (account_id, id)
 );
 CREATE INDEX tasks_due ON public.tasks USING btree (kind, due_at);
 CREATE INDEX tasks_failed ON public.tasks USING btree (kind, due_at) WHERE (attempts > 0);
@@ -2139,8 +2131,7 @@ create table webhook_deliveries (
   constraint webhook_deliveries_check CHECK (((status = 'pending'::text) = (next_attempt_at IS NOT NULL))),
   constraint webhook_deliveries_check1 CHECK (((status = 'delivered'::text) = (answered IS NOT NULL))),
   constraint webhook_deliveries_check2 CHECK (((status = 'failed'::text) OR (failed_at IS NULL))),
-  constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'skipped'::text]))),
-  constraint webhook_deliveries_account_id_app_id_fkey FOREIGN KEY (account_id, app_id) REFERENCES apps(account_id, id)
+  constraint webhook_deliveries_status_check CHECK ((status = ANY (ARRAY['pending'::text, 'delivered'::text, 'failed'::text, 'skipped'::text])))
 );
 CREATE UNIQUE INDEX webhook_deliveries_event ON public.webhook_deliveries USING btree (account_id, event_id, app_id);
 CREATE INDEX webhook_deliveries_failed ON public.webhook_deliveries USING btree (failed_at) WHERE (failed_at IS NOT NULL);

@@ -19,23 +19,31 @@ export async function findEventCursor(session: Session, account_id: string): Pro
   return row ?? { block_number: 0n, position: 0n };
 }
 
+const ORDERED = [
+  ...["account_id", "id", "name", "record_id", "sequence", "change_id", "role", "app_id"],
+  ...["counterpart_account_id", "created_at"],
+] as const;
+
+/** What decides who is notified of an event, and in which order. */
+export type OrderedEvent = Pick<EventRow, (typeof ORDERED)[number]>;
+
 /**
- * The events of the next block of the sealed log that have no position yet, without their bodies;
- * null when there is no block.
+ * The events of the next block of the sealed log that have no position yet, without what nobody
+ * needs to hand them over; null when there is no block.
  */
 export async function findNextBlock(
   session: Session,
   account_id: string,
   after: bigint,
-): Promise<{ number: bigint; events: EventRow[] } | null> {
+): Promise<{ number: bigint; events: OrderedEvent[] } | null> {
   const [block] = await session.query<{ number: bigint; entry_ids: string[] }>(
     `select number, entry_ids from seal_blocks
      where account_id = $1 and log = 'events' and number = $2`,
     [account_id, after + 1n],
   );
   if (!block) return null;
-  const events = await session.query<EventRow>(
-    `select ${EVENT_COLUMNS} from events e where e.account_id = $1 and e.id = any($2::uuid[])
+  const events = await session.query<OrderedEvent>(
+    `select ${ORDERED.join(", ")} from events e where e.account_id = $1 and e.id = any($2::uuid[])
        and not exists (select from event_positions p where p.account_id = $1 and p.event_id = e.id)
      order by e.id`,
     [account_id, block.entry_ids],
@@ -114,18 +122,26 @@ export async function listEvents(
   );
 }
 
-/** The position of an event; undefined while it has none, or if it is another account's. */
+/**
+ * The position of an event; undefined while it has none, or if it is another account's. One whose
+ * position went with its body counts as before all that are listed.
+ */
 export async function findEventPosition(
   session: Session,
   account_id: string,
   event_id: string,
 ): Promise<bigint | undefined> {
   const [row] = await session.query<{ position: bigint }>(
-    "select position from event_positions where account_id = $1 and event_id = $2",
+    `select coalesce(p.position, 0) as position from events e
+     left join event_positions p on p.account_id = $1 and p.event_id = e.id
+     where e.account_id = $1 and e.id = $2 and (p.position is not null or ${TRIMMED} >= e.id)`,
     [account_id, event_id],
   );
   return row?.position;
 }
+
+// In all statements $1 is the account. Up to this event, bodies were deleted.
+const TRIMMED = "(select trimmed_id from event_cursors where account_id = $1)";
 
 /**
  * A position before all events with this id or a later one. Ids follow the time and positions
@@ -142,7 +158,7 @@ async function findPositionBefore(
      from (
        select p.position from events e
        join event_positions p on p.account_id = e.account_id and p.event_id = e.id
-       where e.account_id = $1 and e.id >= $2 order by e.id limit 1000
+       where e.account_id = $1 and e.id >= greatest($2, ${TRIMMED}) order by e.id limit 1000
      ) as first`,
     [account_id, from_id],
   );
@@ -159,9 +175,10 @@ async function findLastPosition(
     `select max(last.position) as position from (
        select p.position from events e
        join event_positions p on p.account_id = e.account_id and p.event_id = e.id
-       where e.account_id = $1 and e.id < $2 order by e.id desc limit 1000
+       where e.account_id = $1 and e.id < $2 and e.id >= coalesce(${TRIMMED}, $3)
+       order by e.id desc limit 1000
      ) as last`,
-    [account_id, below_id],
+    [account_id, below_id, FIRST_ID],
   );
   return row!.position ?? 0n;
 }
@@ -216,4 +233,34 @@ export async function updateBodiesTrimmed(
     [account_id, below_id, limit],
   );
   return row!.count === limit;
+}
+
+/**
+ * Deletes the positions of the next events after this id whose bodies are deleted; returns the last
+ * one's id, null at the end. Those of a block that is being handed over stay: they tell which of
+ * its events were.
+ */
+export async function deleteTrimmedPositions(
+  session: Session,
+  account_id: string,
+  after_id: string,
+  limit: number,
+): Promise<string | null> {
+  const [row] = await session.query<{ last_id: string | null }>(
+    `with next as (
+       select p.event_id from event_positions p
+       where p.account_id = $1 and p.event_id > $2 and p.event_id <= ${TRIMMED}
+         and not exists (
+           select from event_cursors c join seal_blocks b
+             on b.account_id = c.account_id and b.log = 'events' and b.number = c.block_number + 1
+           where c.account_id = $1 and b.entry_ids @> array[p.event_id])
+       order by p.event_id limit $3
+     ), deleted as (
+       delete from event_positions
+       where account_id = $1 and event_id in (select event_id from next)
+     )
+     select (select event_id from next order by event_id desc limit 1) as last_id`,
+    [account_id, after_id, limit],
+  );
+  return row!.last_id;
 }

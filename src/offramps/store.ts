@@ -100,6 +100,25 @@ export function findOfframps(session: Session, keys: readonly RecordKey[]): Prom
   return findRows(session, "offramps", keys);
 }
 
+/** The details of offramps without their other columns; of erased users, none. */
+export async function listDetails(
+  session: Session,
+  keyring: Keyring,
+  keys: readonly RecordKey[],
+): Promise<Pick<Offramp, "id" | "details">[]> {
+  const wanted = distinctSetOf(session, "wanted", "account_id uuid, id uuid", keys);
+  const rows = await session.query<Pick<OfframpRow, "account_id" | "id" | "user_id" | "details">>(
+    `select account_id, id, user_id, details from offramps join ${wanted.from}
+       using (account_id, id)`,
+    wanted.values,
+  );
+  const user_keys = await keyring.openUserKeys(session, rows);
+  return rows.flatMap((row) => {
+    const key = user_keys.get(row.account_id, row.user_id);
+    return key ? [{ id: row.id, details: SEALED.open(key, row, row.details) }] : [];
+  });
+}
+
 /** What to lock before an offramp, and how large its details are. */
 export type OfframpLinks = RecordKey &
   Pick<Offramp, "user_id" | "quote_id" | "payment_detail_id"> & { bytes: number };

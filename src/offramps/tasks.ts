@@ -26,7 +26,7 @@ import { type FundingRules, fundFromDeposits } from "./quotes/fund-from-deposits
 import type { LatePayeeDeps } from "./quotes/late-payees.ts";
 import { recordDeposits } from "./quotes/record-deposits.ts";
 import { findQuotes } from "./quotes/store.ts";
-import { findOfframpLinks } from "./store.ts";
+import { findOfframpLinks, type OfframpLinks } from "./store.ts";
 import {
   ANNOUNCE_TRANSFER_TASK,
   ASSESS_OFFRAMP_TASK,
@@ -99,7 +99,7 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
       return (await fund(tx, deps, quote, now)) ? now : null;
     }),
     closeQuoteTask(deps),
-    inParts(deps, ASSESS_OFFRAMP_TASK, (set, tasks) => assess(deps, set, tasks)),
+    inParts(deps, ASSESS_OFFRAMP_TASK, (set, tasks, seen) => assess(deps, set, tasks, seen)),
     { kind: FAIL_LAPSED_TASK, set_max: 20, handle: (set) => failLapsedOfframps(deps, set) },
     {
       kind: FETCH_DOCUMENT_TASK,
@@ -120,7 +120,7 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
       set_max: 20,
       handle: (set) => returnExceptions(deps, set),
     },
-    inParts(deps, SEND_PAYOUT_TASK, (set, tasks) => sendPayouts(deps, set, tasks)),
+    inParts(deps, SEND_PAYOUT_TASK, (set, tasks, seen) => sendPayouts(deps, set, tasks, seen)),
   ];
 }
 
@@ -128,7 +128,7 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
 function inParts(
   { database }: OfframpTaskDeps,
   kind: string,
-  handle: (set: TaskSet, tasks: readonly Task[]) => Promise<void>,
+  handle: (set: TaskSet, tasks: readonly Task[], seen: readonly OfframpLinks[]) => Promise<void>,
 ): TaskHandler {
   return {
     kind,
@@ -140,7 +140,10 @@ function inParts(
         set.tasks,
         ({ account_id, record_id }) => found.get(account_id, record_id)?.bytes ?? 0,
       );
-      for (const tasks of parts) await handle(set, tasks);
+      for (const tasks of parts) {
+        const seen = tasks.flatMap((task) => found.get(task.account_id, task.record_id) ?? []);
+        await handle(set, tasks, seen);
+      }
     },
   };
 }
@@ -213,10 +216,15 @@ function toKey({ account_id, record_id }: Task): { account_id: string; id: strin
   return { account_id, id: record_id };
 }
 
-async function assess(deps: OfframpTaskDeps, set: TaskSet, tasks: readonly Task[]): Promise<void> {
+async function assess(
+  deps: OfframpTaskDeps,
+  set: TaskSet,
+  tasks: readonly Task[],
+  seen: readonly OfframpLinks[],
+): Promise<void> {
   await deps.database.transaction(async (tx) => {
     const locked = await set.lock(tx, tasks);
-    const waiting = await assessOfframps(tx, deps, locked.map(toKey), set.now);
+    const waiting = await assessOfframps(tx, deps, locked.map(toKey), set.now, seen);
     for (const task of locked) {
       const again_at = waiting.get(task.record_id);
       if (again_at) set.postpone(tx, [task], again_at);

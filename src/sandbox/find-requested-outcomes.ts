@@ -1,5 +1,5 @@
 import { readEndToEndId } from "../offramps/payouts/model.ts";
-import { findOfframps, openOfframps } from "../offramps/store.ts";
+import { listDetails } from "../offramps/store.ts";
 import type { FindOutcomes } from "../partners/bank/sandbox.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
@@ -15,9 +15,9 @@ export function findRequestedOutcomes(session: Session, keyring: Keyring): FindO
       return attempt ? [{ account_id, end_to_end_id, ...attempt }] : [];
     });
     const keys = payouts.map(({ account_id, offramp_id }) => ({ account_id, id: offramp_id }));
-    const opened = await openOfframps(session, keyring, await findOfframps(session, keys));
+    const found = await listDetails(session, keyring, keys);
     const requests = new Map(
-      opened.map(({ offramp }) => [offramp.id, offramp.details.metadata.sandbox_outcome]),
+      found.map(({ id, details }) => [id, details.metadata.sandbox_outcome]),
     );
     return new Map(
       payouts.flatMap(({ end_to_end_id, offramp_id, attempt }) => {

@@ -23,6 +23,7 @@ import { verifyLeaving } from "./verify-leaving.ts";
 import { verifyLedger } from "./verify-ledger.ts";
 import { verifyOfframps } from "./verify-offramps.ts";
 import { verifyOnramps } from "./verify-onramps.ts";
+import { verifyAccountsOfRows, verifyParents } from "./verify-parents.ts";
 import { verifyPaymentDetails } from "./verify-payment-details.ts";
 import { verifyProposals } from "./verify-proposals.ts";
 import { verifyQuotes } from "./verify-quotes.ts";
@@ -40,7 +41,7 @@ const verifyRecords = inOrder(
   ...[verifyLedger, verifyOfframps, verifyExceptions, verifyOnramps, verifyQuotes],
   ...[verifyInvoices, verifyProposals, verifyUsers, verifyScreening, verifyKeys],
   ...[verifyDeliveries, verifyTreasury, verifyBankPayments, verifyLeaving, verifyAudited],
-  verifyPaymentDetails,
+  ...[verifyPaymentDetails, verifyParents],
 );
 
 /** Only with the keys of MACs. */
@@ -145,7 +146,8 @@ async function findSharedFault(tx: Session): Promise<string | null> {
     (hasMacs(tx) ? await verifyVouchedRows(tx) : null) ??
     (await verifyOwners(tx)) ??
     (await verifyFactors(tx)) ??
-    (await verifySends(tx))
+    (await verifySends(tx)) ??
+    (await verifyAccountsOfRows(tx))
   );
 }
 

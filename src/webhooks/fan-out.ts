@@ -6,10 +6,10 @@ import {
   findEventCursor,
   findNextBlock,
   insertEventPositions,
+  type OrderedEvent,
   updateEventCursor,
 } from "../events/order-store.ts";
 import { EVENT_LOG } from "../events/record-events.ts";
-import type { EventRow } from "../events/store.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { newId } from "../platform/ids.ts";
 import type { ModuleCore } from "../platform/module.ts";
@@ -140,7 +140,7 @@ async function handOverNext(
 async function chooseDeliveries(
   database: Database,
   account_id: string,
-  events: readonly EventRow[],
+  events: readonly OrderedEvent[],
   ready: readonly Endpoint[],
   now: Date,
 ): Promise<NewDelivery[]> {
@@ -153,7 +153,7 @@ async function chooseDeliveries(
   );
 }
 
-export function newDelivery(endpoint: Endpoint, event: EventRow, now: Date): NewDelivery {
+export function newDelivery(endpoint: Endpoint, event: OrderedEvent, now: Date): NewDelivery {
   const is_disabled = endpoint.webhook_state === "disabled";
   return {
     account_id: endpoint.account_id,
@@ -181,7 +181,7 @@ export function handOver(tx: Transaction, deliveries: readonly NewDelivery[], no
 }
 
 /** By id, that is by time, but never a record's later event before its earlier one. */
-function inRecordOrder(events: readonly EventRow[]): EventRow[] {
+function inRecordOrder(events: readonly OrderedEvent[]): OrderedEvent[] {
   const of_record = Map.groupBy(events, (event) => event.record_id);
   for (const own of of_record.values()) own.sort((a, b) => a.sequence - b.sequence);
   return events.map((event) => of_record.get(event.record_id)!.shift()!);

@@ -1,8 +1,8 @@
 import { listAccounts } from "../accounts/store.ts";
-import { updateBodiesTrimmed } from "../events/order-store.ts";
+import { deleteTrimmedPositions, updateBodiesTrimmed } from "../events/order-store.ts";
 import type { Database } from "../platform/db/database.ts";
 import { DAY_MS, HOUR_MS } from "../platform/durations.ts";
-import { firstIdAt } from "../platform/ids.ts";
+import { FIRST_ID, firstIdAt } from "../platform/ids.ts";
 import { recurringTask } from "../platform/tasks/recurring-task.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { TRIM_EVENTS_TASK } from "./model.ts";
@@ -19,7 +19,7 @@ const EVERY_MS = HOUR_MS;
 const CHUNK = 1_000;
 const DAYS_MIN = 7;
 
-/** Deletes data past its retention: bodies of events, deliveries with their attempts. */
+/** Deletes what is past its retention: bodies and positions of events, deliveries. */
 export function trimEventsTask(retention: Retention): TaskHandler {
   return recurringTask(retention.database, TRIM_EVENTS_TASK, EVERY_MS, ({ now }) =>
     trimEvents(retention, now),
@@ -37,6 +37,8 @@ export async function trimEvents(retention: Retention, now: Date): Promise<void>
   for (const { id } of await listAccounts(database)) {
     if (event_retention_days > 0) {
       while (await updateBodiesTrimmed(database, id, before(event_retention_days), CHUNK));
+      let last_id: string | null = FIRST_ID;
+      while (last_id) last_id = await deleteTrimmedPositions(database, id, last_id, CHUNK);
     }
     if (delivery_retention_days > 0) {
       while (await deleteOldDeliveries(database, id, before(delivery_retention_days), CHUNK));

@@ -381,6 +381,15 @@ describe("retention", () => {
     expect(await deliveriesOf(server, id)).toEqual([]);
     const last = (await readEvents(server)).at(-1);
     expect(last.body).toBe(fresh!.body);
+    // The old one is not listed any more, and a poller that stopped there continues after it.
+    const listed = await server.call("GET", "/webhook_events?limit=100");
+    expect(listed.body.webhook_events.map((event: { id: string }) => event.id)).not.toContain(id);
+    const next = await server.call("GET", `/webhook_events?limit=100&starting_after=${id}`);
+    expect(next.body).toEqual(listed.body);
+    expect(listed.body.webhook_events.at(-1).record_id).toBe(fresh!.record_id);
+    const between = `created_after=${new Date(0).toISOString()}&created_before=2020-01-01T00:00:00Z`;
+    const none = await server.call("GET", `/webhook_events?${between}`);
+    expect(none.body.webhook_events).toEqual([]);
     const [rows] = await database.query<{ attempts: number }>(
       "select count(*)::int as attempts from webhook_attempts where at < $1",
       [new Date(clock.now().getTime() - 30 * DAY_MS)],

@@ -12,10 +12,6 @@ const AGAIN_AT = new Date(NOW.getTime() + HOUR_MS);
 let db: TestDatabase;
 beforeAll(async () => {
   db = await createTestDatabase();
-  // So that deliveries need no applications.
-  await db.database.query(
-    "alter table webhook_deliveries drop constraint webhook_deliveries_account_id_app_id_fkey",
-  );
 });
 afterAll(() => db.drop());
 

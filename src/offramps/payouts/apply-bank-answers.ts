@@ -11,6 +11,7 @@ import type { ModuleCore } from "../../platform/module.ts";
 import { splitByBytes } from "../../platform/tasks/split-by-bytes.ts";
 import { enqueueTasksAt } from "../../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../../prices/price-book.ts";
+import { CHUNK } from "../fund-offramps.ts";
 import {
   type GivenUp,
   type GiveUpFacts,
@@ -42,7 +43,9 @@ export type BankDeps = Pick<ModuleCore, "database" | "keyring"> & {
   reroute_ms: number;
 };
 
-const ANSWERS_PER_READ_MAX = 300;
+/** Those of many accounts: each has a transaction of its own. */
+const ANSWERS_PER_READ_MAX = 1_200;
+const ACCOUNTS_AT_ONCE = 4;
 const CURSOR = "bank";
 
 /** Reads the bank's new answers and applies each one once. */
@@ -52,16 +55,24 @@ export async function readBank(deps: BankDeps, now: Date): Promise<void> {
     return { items: answers, ...read };
   };
   const take = async (read: BankAnswer[]) => {
-    for (const [account_id, answers] of Map.groupBy(read, (answer) => answer.account_id)) {
-      for (const part of await split(deps, account_id, answers)) {
-        await deps.database.transaction((tx) => applyAnswers(tx, deps, account_id, part, now));
+    const waiting = [...Map.groupBy(read, (answer) => answer.account_id)];
+    const applyNext = async () => {
+      for (let next = waiting.shift(); next; next = waiting.shift()) {
+        const [account_id, answers] = next;
+        for (const part of await split(deps, account_id, answers)) {
+          await deps.database.transaction((tx) => applyAnswers(tx, deps, account_id, part, now));
+        }
       }
-    }
+    };
+    // All end before the page is read again because one of them failed.
+    const ended = await Promise.allSettled(Array.from({ length: ACCOUNTS_AT_ONCE }, applyNext));
+    const failed = ended.find((one) => one.status === "rejected");
+    if (failed) throw failed.reason;
   };
   await readOn(deps.database, CURSOR, list, take, now);
 }
 
-/** In their order, by the size of the offramps' details. */
+/** In their order, by number and by the size of the offramps' details. */
 async function split(
   { database }: BankDeps,
   account_id: string,
@@ -69,7 +80,12 @@ async function split(
 ): Promise<BankAnswer[][]> {
   const links = await findOfframpLinks(database, offrampsOf(account_id, answers));
   const bytes = new Map(links.map((offramp) => [offramp.id, offramp.bytes]));
-  return splitByBytes(answers, (answer) => bytes.get(offrampIdOf(answer.end_to_end_id) ?? "") ?? 0);
+  const bytesOf = (answer: BankAnswer) => bytes.get(offrampIdOf(answer.end_to_end_id) ?? "") ?? 0;
+  return splitByBytes(answers, bytesOf).flatMap((part) =>
+    Array.from({ length: Math.ceil(part.length / CHUNK) }, (_, at) =>
+      part.slice(at * CHUNK, (at + 1) * CHUNK),
+    ),
+  );
 }
 
 /** The state of one account's payouts while answers are applied one after the other. */

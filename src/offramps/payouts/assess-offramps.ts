@@ -73,8 +73,9 @@ export async function assessOfframps(
   deps: OfframpAssessDeps,
   keys: readonly RecordKey[],
   now: Date,
+  just_seen?: readonly OfframpLinks[],
 ): Promise<Map<string, Date>> {
-  const locked = await lockForGates(tx, deps, keys);
+  const locked = await lockForGates(tx, deps, keys, just_seen);
   const judge = await loadJudge(tx, deps, locked, now);
   const assessed = locked.offramps.filter(isAssessed).map((entry) => assessOne(entry, judge, now));
   recordAssessed(tx, deps, { changes: [], entries: [] }, assessed, now);

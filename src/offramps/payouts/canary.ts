@@ -71,7 +71,9 @@ export function recordProvenRails(
     bank_account === null ? [] : [{ bank_account, ...routeOf(offramp) }],
   );
   const once = new Map(rails.map((rail) => [nameOf(rail), rail]));
-  if (once.size > 0) insertProvenRails(tx, [...once.values()], now);
+  // In one order: two accounts may prove the same rails at once.
+  const in_order = [...once].sort(([a], [b]) => (a < b ? -1 : 1)).map(([, rail]) => rail);
+  if (in_order.length > 0) insertProvenRails(tx, in_order, now);
 }
 
 type Route = { currency: string; rail: Rail };

@@ -12,7 +12,7 @@ import type { Gate } from "../gates.ts";
 import type { Offramp } from "../model.ts";
 import { hasRateMoved, RATE_HAS_MOVED } from "../rate-promise.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
-import type { KeyedOfframp } from "../store.ts";
+import type { KeyedOfframp, OfframpLinks } from "../store.ts";
 import { READ_BANK_TASK } from "../task-kinds.ts";
 import { bounced, lapseLater } from "./apply-bank-answers.ts";
 import {
@@ -46,11 +46,12 @@ export async function sendPayouts(
   deps: SendDeps,
   set: TaskSet,
   tasks: readonly Task[],
+  just_seen: readonly OfframpLinks[],
 ): Promise<void> {
   const { database, bank, leaving } = deps;
   if (await leaving.findHold()) return waitForRelease(database, set, tasks);
   const { instructions, submitted, held, new_rails, unscreened } = await database.transaction(
-    async (tx) => markSubmitting(tx, deps, await set.lock(tx, tasks), set.now),
+    async (tx) => markSubmitting(tx, deps, await set.lock(tx, tasks), just_seen, set.now),
   );
   if (instructions.length > 0) await bank.submit(instructions);
   await database.transaction(async (tx) => {
@@ -103,10 +104,11 @@ async function markSubmitting(
   tx: Transaction,
   deps: SendDeps,
   tasks: readonly Task[],
+  just_seen: readonly OfframpLinks[],
   now: Date,
 ): Promise<Marked> {
   const keys = tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
-  const { offramps, gates } = await lockForGates(tx, deps, keys);
+  const { offramps, gates } = await lockForGates(tx, deps, keys, just_seen);
   const sending = offramps.filter(({ offramp }) => offramp.status === "sending_fiat");
   const payouts = new Map(
     (

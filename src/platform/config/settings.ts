@@ -311,7 +311,8 @@ export const SETTINGS = {
     0,
     36_500,
     90,
-    "Days after which the bodies of events are deleted; 0 = never. Minimum 7.",
+    "Days after which the bodies of events are deleted, and the events are no longer listed; " +
+      "0 = never. Minimum 7.",
   ),
   delivery_retention_days: integer(
     "SLIPROAD_DELIVERY_RETENTION_DAYS",
