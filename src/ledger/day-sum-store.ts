@@ -113,6 +113,17 @@ export async function listDayFlows(
 
 /** The accounts with blocks that are not in their sums. */
 export async function listUnsummedAccounts(session: Session): Promise<string[]> {
+  if (session.by_account) {
+    const behind = await session.query<{ account_id: string }>(
+      `select b.account_id from (
+         select account_id, max(number) as number from seal_blocks
+         where log = 'ledger' group by account_id
+       ) as b left join ledger_sum_marks m on m.account_id = b.account_id
+       where b.number > least(coalesce(m.through_number, 0), coalesce(m.owed_through_number, 0))
+       order by b.account_id`,
+    );
+    return behind.map(({ account_id }) => account_id);
+  }
   const rows = await session.query<{ id: string }>(
     `select a.id from accounts a left join ledger_sum_marks m on m.account_id = a.id
      where exists (select from seal_blocks b where b.account_id = a.id and b.log = 'ledger'

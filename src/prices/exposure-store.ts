@@ -25,21 +25,67 @@ const sealedLines = (account = "n.account_id") => `select l.account_id, l.curren
       and ledger_account = 'fx_position' offset 0) as l`;
 
 /**
- * The exposure of each account, in one statement: an entry is in a checkpoint, in a later block or
- * not sealed yet.
+ * An entry is in a checkpoint, in a later block or not sealed yet; in one statement, so that it is
+ * seen once.
  */
-export const EXPOSURE_PARTS = `with newer as (${NEWER_BLOCKS})
-  select account_id, currency, amount from exposure_checkpoints
+const partsOf = (newer: string, account?: string) => `with newer as (${newer})
+  select c.account_id, c.currency, c.amount from exposure_checkpoints c
+  ${account ? `where c.account_id = ${account}` : ""}
   union all
-  ${sealedLines()}
+  ${sealedLines(account)}
   union all
   select l.account_id, l.currency, l.amount from seal_pending p
   cross join lateral (select account_id, currency, amount from ledger_lines
-    where account_id = p.account_id and entry_id = p.entry_id
+    where account_id = ${account ?? "p.account_id"} and entry_id = p.entry_id
       and ledger_account = 'fx_position' offset 0) as l
-  where p.log = 'ledger'`;
+  where p.log = 'ledger' ${account ? `and p.account_id = ${account}` : ""}`;
 
-export async function listExposures(session: Session): Promise<Exposure[]> {
+const EXPOSURE_PARTS = partsOf(NEWER_BLOCKS);
+
+/** The parts of the exposure of account $1. */
+export const EXPOSURE_PARTS_OF_ACCOUNT = partsOf(NEWER_OF_ACCOUNT, "$1::uuid");
+
+export function listExposures(session: Session): Promise<Exposure[]> {
+  return session.by_account ? addExposures(session) : sumExposures(session);
+}
+
+/**
+ * Account by account where something is newer than its checkpoint. Which these are is asked first:
+ * the checkpoints of the others are then complete, or newer still.
+ */
+async function addExposures(session: Session): Promise<Exposure[]> {
+  const behind = await listBehindAccounts(session);
+  const parts = await session.query<{ currency: string; amount: bigint }>(
+    `select currency, amount from exposure_checkpoints where account_id <> all ($1::uuid[])`,
+    [behind],
+  );
+  for (const account_id of behind)
+    parts.push(
+      ...(await session.query<{ currency: string; amount: bigint }>(
+        `select currency, amount from (${EXPOSURE_PARTS_OF_ACCOUNT}) as parts`,
+        [account_id],
+      )),
+    );
+  const sums = new Map<string, bigint>();
+  for (const { currency, amount } of parts)
+    sums.set(currency, (sums.get(currency) ?? 0n) + BigInt(amount));
+  return [...sums]
+    .filter(([, amount]) => amount !== 0n)
+    .map(([currency, amount]) => ({ currency, amount }))
+    .sort((a, b) => (a.currency < b.currency ? -1 : 1));
+}
+
+async function listBehindAccounts(session: Session): Promise<string[]> {
+  const [blocks, pending] = await Promise.all([
+    listBehindBlocks(session),
+    session.query<{ account_id: string }>(
+      "select distinct account_id from seal_pending where log = 'ledger'",
+    ),
+  ]);
+  return [...new Set([...blocks, ...pending.map(({ account_id }) => account_id)])];
+}
+
+async function sumExposures(session: Session): Promise<Exposure[]> {
   const rows = await session.query<{ currency: string; amount: string }>(
     `select currency, sum(amount)::text as amount from (${EXPOSURE_PARTS}) as parts
      group by currency having sum(amount) <> 0 order by currency`,
@@ -73,7 +119,14 @@ const addBlocks = (newer: string, account?: string) => `
 /** The accounts that have blocks after their checkpoints. */
 export async function listBehindBlocks(session: Session): Promise<string[]> {
   const rows = await session.query<{ account_id: string }>(
-    `select distinct account_id from (${NEWER_BLOCKS}) as newer`,
+    `select b.account_id from (
+       select account_id, max(number) as number from seal_blocks
+       where log = 'ledger' group by account_id
+     ) as b left join (
+       select account_id, max(through_number) as through_number from exposure_checkpoints
+       group by account_id
+     ) as c on c.account_id = b.account_id
+     where b.number > coalesce(c.through_number, 0)`,
   );
   return rows.map((row) => row.account_id);
 }

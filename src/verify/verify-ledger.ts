@@ -1,7 +1,7 @@
 import { ALL_LINES, DAY_SUM_PARTS, OWED_PARTS } from "../ledger/day-sum-store.ts";
 import { LEDGER_ACCOUNTS } from "../ledger/model.ts";
 import { POSTINGS } from "../ledger/posting-kinds.ts";
-import { EXPOSURE_PARTS } from "../prices/exposure-store.ts";
+import { EXPOSURE_PARTS_OF_ACCOUNT } from "../prices/exposure-store.ts";
 import { type Check, inOrder } from "./checks.ts";
 
 const checkKinds: Check = async (session, account_id) => {
@@ -113,8 +113,8 @@ const checkReturnClearing: Check = async (session, account_id) => {
 const checkExposure: Check = async (session, account_id) => {
   const [row] = await session.query<{ currency: string; stored: string; sum: string }>(
     `select currency, coalesce(e.sum, 0)::text as stored, coalesce(l.sum, 0)::text as sum
-     from (select currency, sum(amount) as sum from (${EXPOSURE_PARTS}) as parts
-       where account_id = $1 group by currency) e
+     from (select currency, sum(amount) as sum from (${EXPOSURE_PARTS_OF_ACCOUNT}) as parts
+       group by currency) e
      full join (select currency, sum(amount) as sum from ledger_lines
        where account_id = $1 and ledger_account = 'fx_position' group by currency) l
        using (currency)

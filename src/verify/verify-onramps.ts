@@ -1,3 +1,4 @@
+import { findOperator } from "../accounts/store.ts";
 import { type NewEntry, onrampAccount } from "../ledger/model.ts";
 import {
   onrampConverted,
@@ -10,7 +11,7 @@ import { listEntriesByLedgerAccount } from "../ledger/store.ts";
 import { digestFacts, ONRAMP_MOVES } from "../onramps/model.ts";
 import type { OnrampRow } from "../onramps/store.ts";
 import type { Session } from "../platform/db/database.ts";
-import { type Check, inOrder } from "./checks.ts";
+import { type Check, eachPage, inOrder } from "./checks.ts";
 import { compareEntry } from "./compare-entries.ts";
 import { verifyEvented } from "./verify-events.ts";
 import { entryName } from "./verify-ledger.ts";
@@ -65,27 +66,82 @@ const checkCodes: Check = async (session, account_id) => {
   return `onramp ${row.id} of account ${account_id}: its code belongs to another onramp`;
 };
 
-/** A deposit and the onramp that it pays reference each other, with the same amount. */
-const checkDeposits: Check = async (session, account_id) => {
-  const [unpaid] = await session.query<{ id: string }>(
-    `select o.id from onramps o where o.account_id = $1 and o.deposit_id is not null
-       and o.status <> 'failed' and not exists (select from fiat_deposits d
-         where d.id = o.deposit_id and (d.status = 'matching' or d.matched_amount = o.received)
-         and d.currency = o.fiat_currency)
-     order by o.id limit 1`,
-    [account_id],
+type PaidOnramp = {
+  id: string;
+  deposit_id: string | null;
+  received: bigint | null;
+  currency: string;
+  has_failed: boolean;
+};
+type PayingDeposit = {
+  id: string;
+  onramp_account_id: string | null;
+  onramp_id: string | null;
+  matched_amount: bigint | null;
+  currency: string;
+  status: string;
+};
+
+const PAID_ONRAMP = `o.id, o.deposit_id, o.received, o.fiat_currency as currency,
+  o.status = 'failed' as has_failed`;
+const PAYING_DEPOSIT = `d.id, d.onramp_account_id, d.onramp_id, d.matched_amount, d.currency,
+  d.status`;
+
+/**
+ * A deposit and the onramp that it pays reference each other, with the same amount. They are looked
+ * up by their keys and not joined: deposits are the operator's, so the two may be on two nodes.
+ */
+const checkPaid: Check = async (session, account_id) => {
+  const operator = await findOperator(session);
+  return eachPage<PaidOnramp>(
+    session,
+    account_id,
+    `select ${PAID_ONRAMP} from onramps o where o.account_id = $1 and o.deposit_id is not null
+       and o.status <> 'failed' and o.id > $2 order by o.id limit $3`,
+    async (onramps) => {
+      const deposits = await session.query<PayingDeposit>(
+        `select ${PAYING_DEPOSIT} from fiat_deposits d
+         where d.account_id = $1 and d.id = any ($2::uuid[])`,
+        [operator?.id, onramps.map(({ deposit_id }) => deposit_id)],
+      );
+      const by_id = new Map(deposits.map((deposit) => [deposit.id, deposit]));
+      const unpaid = onramps.find((onramp) => {
+        const deposit = by_id.get(onramp.deposit_id!);
+        if (!deposit || deposit.currency !== onramp.currency) return true;
+        return deposit.status !== "matching" && deposit.matched_amount !== onramp.received;
+      });
+      if (!unpaid) return null;
+      return `onramp ${unpaid.id} of account ${account_id}: it is paid, but has no deposit`;
+    },
   );
-  if (unpaid) return `onramp ${unpaid.id} of account ${account_id}: it is paid, but has no deposit`;
-  const [row] = await session.query<{ id: string }>(
-    `select d.id from fiat_deposits d where d.account_id = $1
-       and d.status in ('matched', 'releasing') and not exists (select from onramps o
-         where o.account_id = d.onramp_account_id and o.id = d.onramp_id
-           and o.deposit_id = d.id and o.received = d.matched_amount
-           and (d.status = 'releasing' or o.status <> 'failed'))
-     order by d.id limit 1`,
-    [account_id],
+};
+
+const checkPaying: Check = (session, account_id) =>
+  eachPage<PayingDeposit>(
+    session,
+    account_id,
+    `select ${PAYING_DEPOSIT} from fiat_deposits d where d.account_id = $1
+       and d.status in ('matched', 'releasing') and d.id > $2 order by d.id limit $3`,
+    async (deposits) => {
+      const accounts = new Set(deposits.map((deposit) => deposit.onramp_account_id));
+      const onramps = await session.query<PaidOnramp>(
+        `select ${PAID_ONRAMP} from onramps o
+         where o.account_id = any ($1::uuid[]) and o.id = any ($2::uuid[])`,
+        [[...accounts], deposits.map(({ onramp_id }) => onramp_id)],
+      );
+      const by_id = new Map(onramps.map((onramp) => [onramp.id, onramp]));
+      const unmatched = deposits.find((deposit) => {
+        const onramp = by_id.get(deposit.onramp_id ?? "");
+        if (onramp?.deposit_id !== deposit.id) return true;
+        if (onramp.received !== deposit.matched_amount) return true;
+        return deposit.status === "matched" && onramp.has_failed;
+      });
+      if (!unmatched) return null;
+      return `deposit ${unmatched.id}: the onramp that it is matched to does not refer to it`;
+    },
   );
-  if (row) return `deposit ${row.id}: the onramp that it is matched to does not refer to it`;
+
+const checkStrayPostings: Check = async (session, account_id) => {
   const [stray] = await session.query<{ id: string; key: string }>(
     `select e.id, e.key from ledger_entries e where e.account_id = $1 and e.kind like 'fiat\\_%'
        and not exists (select from fiat_deposits d where d.account_id = $1
@@ -139,7 +195,9 @@ const checkSuspense: Check = async (session, account_id) => {
 /** Compares every onramp with its events, its ledger entries and the deposit that pays it. */
 export const verifyOnramps = inOrder(
   checkCodes,
-  checkDeposits,
+  checkPaid,
+  checkPaying,
+  checkStrayPostings,
   checkSuspense,
   verifyEvented<OnrampRow>(
     {

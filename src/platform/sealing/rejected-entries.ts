@@ -5,7 +5,7 @@ import type { Readiness } from "../module.ts";
 /** How many entries the sealer has set aside, at most `COUNT_MAX`. */
 export async function findRejectedCount(session: Session): Promise<number> {
   const [row] = await session.query<{ count: bigint }>(
-    `select count(*) from (select from seal_rejected limit ${COUNT_MAX}) as first`,
+    `select count(*) from (select 1 from seal_rejected limit ${COUNT_MAX}) as first`,
   );
   return Number(row!.count);
 }

@@ -1,7 +1,7 @@
 import { performance } from "node:perf_hooks";
 import { ADVANCE_MAX_MS, type Clock, type SandboxClock } from "../clock.ts";
 import type { Session } from "../db/database.ts";
-import { kindsIn } from "./kinds.ts";
+import { KINDS } from "./kinds.ts";
 import { type IdleDependencies, waitUntilIdle } from "./wait-until-idle.ts";
 
 type AdvanceDependencies = IdleDependencies & { clock: Clock & SandboxClock };
@@ -50,14 +50,16 @@ export async function advanceClock(
  * interval a year would take hours. They run with the others and once at the end.
  */
 async function findNextDue(session: Session, after: Date, until: Date): Promise<Date | null> {
+  const wanted = `t.due_at > $1 and t.due_at <= $2
+    and t.attempts = 0 and t.record_id <> t.account_id`;
   const [row] = await session.query<{ due_at: Date | null }>(
-    `${kindsIn(session)}
-     select min((
-       select t.due_at from tasks t
-       where t.kind = kinds.kind and t.due_at > $1 and t.due_at <= $2
-         and t.attempts = 0 and t.record_id <> t.account_id
-       order by t.due_at limit 1
-     )) as due_at from kinds`,
+    session.by_account
+      ? `select min(t.due_at) as due_at from tasks t where ${wanted}`
+      : `${KINDS}
+         select min((
+           select t.due_at from tasks t where t.kind = kinds.kind and ${wanted}
+           order by t.due_at limit 1
+         )) as due_at from kinds`,
     [after, until],
   );
   return row!.due_at;

@@ -1,5 +1,5 @@
 import type { Database, Transaction } from "../db/database.ts";
-import { BACKOFF, LOSSES_MAX } from "./backoff.ts";
+import { backoffMs, LOSSES_MAX } from "./backoff.ts";
 import { type TaskClaim, UNLEASED } from "./store.ts";
 import type { Task } from "./tasks.ts";
 
@@ -30,6 +30,7 @@ const FIRST_TURN = "00000000-0000-0000-0000-000000000000";
  * task may be what ends the process: that counts as a failure, so that it is retried alone and ever
  * later.
  */
+const RETRIES_MAX = 20;
 const IS_LOST = "t.lease_id is not null";
 const IS_SET_ASIDE = `(${IS_LOST} and t.losses >= ${LOSSES_MAX})`;
 const CLAIM = `leased_until = case when ${IS_SET_ASIDE} then null else $5::timestamptz end,
@@ -38,8 +39,7 @@ const CLAIM = `leased_until = case when ${IS_SET_ASIDE} then null else $5::times
   attempts = t.attempts + ${IS_SET_ASIDE}::int,
   last_error = case when ${IS_SET_ASIDE} then $8 else t.last_error end,
   due_at = case when ${IS_SET_ASIDE}
-    then $2::timestamptz + least(2 ^ least(t.attempts, 20) * $9::float8, $10) * interval '1 ms'
-    else t.due_at end`;
+    then ($9::timestamptz[])[least(t.attempts, ${RETRIES_MAX}) + 1] else t.due_at end`;
 const STOPPED = "The worker stopped, or lost the database, several times during this task.";
 
 export async function claimTasks(database: Database, query: ClaimQuery): Promise<TaskClaim> {
@@ -90,14 +90,18 @@ const inState = (failed: boolean) => (failed ? "t.attempts > 0" : "t.attempts = 
  */
 const OWN_ORDER = "t.due_at, t.created_at";
 
-/** $1 to $6 and $8 to $10; $7 names accounts. */
+/**
+ * $1 to $6, $8 and $9; $7 names accounts. The times after the next failures are computed here: a
+ * database distributed by account refuses their arithmetic inside `case`.
+ */
 function claimValues(query: ClaimQuery, accounts: string | readonly string[]): unknown[] {
   const { kind, now, real_now, limit, lease_ms, lease_id } = query;
   const leased_until = new Date(real_now.getTime() + lease_ms);
-  return [
-    ...[kind, now, real_now, limit, leased_until, lease_id, accounts],
-    ...[STOPPED, BACKOFF.first_ms, BACKOFF.max_ms],
-  ];
+  const retries = Array.from(
+    { length: RETRIES_MAX + 1 },
+    (_, attempts) => new Date(now.getTime() + backoffMs(attempts + 1)),
+  );
+  return [kind, now, real_now, limit, leased_until, lease_id, accounts, STOPPED, retries];
 }
 
 /**
@@ -299,7 +303,7 @@ function claimOwn(
       `update tasks t set ${CLAIM}
        where t.account_id = $7 and t.id = any (array(
          select t.id from tasks t
-         where ${claimable(query)} and t.account_id = $7 and t.due_at <= $11
+         where ${claimable(query)} and t.account_id = $7 and t.due_at <= $10
          order by ${OWN_ORDER} limit $4 for update skip locked
        )) ${RETURNING}`,
       [...claimValues(query, account_id), last_due_at],

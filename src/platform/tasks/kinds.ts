@@ -1,15 +1,9 @@
-import type { Session } from "../db/database.ts";
-
 /**
  * Selects the kinds that occur in the table, as the start of a statement. PostgreSQL has no skip
  * scan for `distinct`; this steps from kind to kind through the index `tasks_due`. A table that is
- * distributed by account has no such order.
+ * distributed by account has no such order: there what is due is read whole, on all nodes at once.
  */
-export function kindsIn(session: Session): string {
-  return session.by_account ? "with kinds as (select distinct kind from tasks)" : STEPS;
-}
-
-const STEPS = `
+export const KINDS = `
   with recursive steps as (
     (select kind from tasks order by kind limit 1)
     union all

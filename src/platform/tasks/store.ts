@@ -58,6 +58,12 @@ export async function listDueKinds(
   session: Session,
   query: { kinds: string[]; now: Date; real_now: Date },
 ): Promise<DueKind[]> {
+  if (session.by_account)
+    return session.query<DueKind>(
+      `select t.kind, true as fresh, bool_or(t.attempts > 0 and ${UNLEASED}) as failed
+       from tasks t where t.kind = any ($1::text[]) and t.due_at <= $2 group by t.kind`,
+      [query.kinds, query.now, query.real_now],
+    );
   const first = (condition: string) =>
     `(select t.id from tasks t where t.kind = k.kind and t.due_at <= $2 ${condition}
       order by t.due_at limit 1) is not null`;
@@ -108,13 +114,14 @@ export function updatePostponed(
   postponed: { tasks: readonly Task[]; dueAt: (task: Task) => Date; succeeded: boolean },
 ): void {
   const { tasks, dueAt, succeeded } = postponed;
-  const times = tasks.map((task) => [`${task.account_id}/${task.id}`, dueAt(task).toISOString()]);
+  // `coalesce` changes nothing: Citus 13.2 takes a subscript alone for an assignment to an element,
+  // and its server process ends.
   tx.write(
     `update tasks t set leased_until = null, lease_id = null, losses = 0,
-       due_at = ($4::jsonb ->> (t.account_id || '/' || t.id))::timestamptz
+       due_at = coalesce(($4::timestamptz[])[array_position($2::uuid[], t.id)], t.due_at)
        ${succeeded ? ", attempts = 0, last_error = null" : ""}
      where ${isLeased(tx)}`,
-    [...keys(tx, tasks), lease_id, JSON.stringify(Object.fromEntries(times))],
+    [...keys(tx, tasks), lease_id, tasks.map(dueAt)],
   );
 }
 

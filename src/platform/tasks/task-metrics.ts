@@ -1,6 +1,6 @@
 import type { Session } from "../db/database.ts";
 import { ageSeconds, COUNT_MAX, COUNTED, type MetricSource } from "../metrics/model.ts";
-import { kindsIn } from "./kinds.ts";
+import { KINDS } from "./kinds.ts";
 
 /** How much work is due, and whether a worker runs. */
 export const taskMetrics: MetricSource = {
@@ -51,8 +51,16 @@ export const taskMetrics: MetricSource = {
 type KindRow = { kind: string; due: number; failing: number; oldest_due_at: Date | null };
 
 function listKinds(session: Session, now: Date): Promise<KindRow[]> {
+  if (session.by_account)
+    return session.query<KindRow>(
+      `select t.kind, least(count(*) filter (where t.due_at <= $1), ${COUNT_MAX})::integer as due,
+         min(t.due_at) filter (where t.due_at <= $1) as oldest_due_at,
+         least(count(*) filter (where t.attempts > 0), ${COUNT_MAX})::integer as failing
+       from tasks t group by t.kind`,
+      [now],
+    );
   return session.query<KindRow>(
-    `${kindsIn(session)}
+    `${KINDS}
      select kinds.kind, due.tasks as due, failing.tasks as failing, due.oldest_due_at
      from kinds
      cross join lateral (

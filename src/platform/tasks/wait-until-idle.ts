@@ -2,7 +2,7 @@ import { performance } from "node:perf_hooks";
 import { setTimeout as sleep } from "node:timers/promises";
 import type { Clock } from "../clock.ts";
 import type { Session } from "../db/database.ts";
-import { kindsIn } from "./kinds.ts";
+import { KINDS } from "./kinds.ts";
 import { realTime } from "./real-time.ts";
 
 export type IdleDependencies = {
@@ -40,14 +40,16 @@ export async function waitUntilIdle(deps: IdleDependencies, deadline_ms: number)
 
 async function isIdle({ database, clock }: IdleDependencies): Promise<boolean> {
   const now = clock.now();
+  const is_waited_for = `t.due_at <= $2 and (
+    t.due_at <= $1 or t.leased_until >= $3 or t.due_at <= t.created_at or t.attempts = 1)`;
   const rows = await database.query(
-    `${kindsIn(database)}
-     select 1 from kinds where (
-       select t.id from tasks t
-       where t.kind = kinds.kind and t.due_at <= $2 and (
-         t.due_at <= $1 or t.leased_until >= $3 or t.due_at <= t.created_at or t.attempts = 1)
-       order by t.due_at limit 1
-     ) is not null limit 1`,
+    database.by_account
+      ? `select 1 from tasks t where ${is_waited_for} limit 1`
+      : `${KINDS}
+         select 1 from kinds where (
+           select t.id from tasks t where t.kind = kinds.kind and ${is_waited_for}
+           order by t.due_at limit 1
+         ) is not null limit 1`,
     [now, new Date(now.getTime() + AHEAD_MAX_MS), realTime(clock)],
   );
   return rows.length === 0;

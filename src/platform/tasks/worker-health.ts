@@ -1,6 +1,6 @@
 import type { Session } from "../db/database.ts";
 import { MINUTE_MS } from "../durations.ts";
-import { kindsIn } from "./kinds.ts";
+import { KINDS } from "./kinds.ts";
 
 type WorkerHealth = {
   /** Some worker has sent a heartbeat recently. */
@@ -68,8 +68,13 @@ export function listRecurring(
 
 /** One row, the oldest of all kinds; running tasks count too, since a handler may hang. */
 async function listOldestDue(session: Session, now: Date) {
+  if (session.by_account)
+    return session.query<{ kind: string; due_at: Date }>(
+      "select t.kind, t.due_at from tasks t where t.due_at <= $1 order by t.due_at limit 1",
+      [now],
+    );
   return session.query<{ kind: string; due_at: Date }>(
-    `${kindsIn(session)}
+    `${KINDS}
      select kinds.kind, first.due_at from kinds
      cross join lateral (
        select t.due_at from tasks t where t.kind = kinds.kind and t.due_at <= $1
