@@ -1532,6 +1532,7 @@ create table people (
   password_hash text,
   created_at timestamp with time zone not null,
   mac bytea,
+  factor_reset_at timestamp with time zone,
   constraint people_pkey PRIMARY KEY (id),
   constraint people_email_index_key UNIQUE (email_index)
 );

@@ -284,12 +284,6 @@ export const EXCEPTIONS: readonly Exception[] = [
     starts: "select * from account_controls",
     reason: "the operator's approval amount is locked while it acts in another account",
   },
-  {
-    kind: "not_yet",
-    file: "src/accounts/store.ts",
-    starts: "select * from members where person_id",
-    reason: "a person who got a new second factor votes later in each of their accounts",
-  },
 ];
 
 export function exceptionOf(

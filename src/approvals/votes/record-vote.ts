@@ -38,7 +38,7 @@ export async function recordVote(
   if (proposal.status !== "pending") throw refuse("Voting on this proposal has ended.");
   // A forged vote must not decide, and must not be hidden by a second one either.
   if (authentic.length < proposal.votes.length) throw refuse(FORGED_VOTE);
-  assertWaited(member!, now);
+  await assertWaited(tx, member!, now);
   // The task that ends it may be late: then nobody confirms it either.
   if (verdict === "confirm" && now >= lapsesAt(proposal)) throw refuse(LAPSED);
   if (verdict === "reject") checkReason(reason);
