@@ -1377,6 +1377,16 @@ CREATE INDEX onramps_list ON public.onramps USING btree (user_id, account_id, id
 CREATE INDEX onramps_list_by_status ON public.onramps USING btree (user_id, account_id, status, id);
 CREATE INDEX onramps_unpaid ON public.onramps USING btree (fiat_currency, deposit_amount) WHERE (status = 'initiated'::text);
 
+create table operator_acts (
+  account_id uuid not null,
+  id uuid not null,
+  operator_id uuid not null,
+  entry text not null,
+  created_at timestamp with time zone not null,
+  mac bytea not null,
+  constraint operator_acts_pkey PRIMARY KEY (account_id, id)
+);
+
 create table partner_cursors (
   name text not null,
   cursor text not null,

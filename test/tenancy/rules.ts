@@ -203,6 +203,16 @@ export const EXCEPTIONS: readonly Exception[] = [
   },
   {
     kind: "other_account",
+    file: "src/accounts/audit-store.ts",
+    reason: "what the log says of the operator's member, while another account is changed",
+  },
+  {
+    kind: "other_account",
+    file: "src/accounts/member-callers/store.ts",
+    reason: "the operator's member, while another account is changed",
+  },
+  {
+    kind: "other_account",
     file: "src/accounts/sign-in/session-store.ts",
     starts: "select * from members",
     reason: "the operator's member, while another account is changed",
@@ -258,31 +268,25 @@ export const EXCEPTIONS: readonly Exception[] = [
     kind: "not_yet",
     file: "src/accounts/audit-store.ts",
     starts: "insert into audit_entries",
-    reason: "the operator's act in another account is noted in the operator's log at once",
+    reason: "the operator's decision on a bank exception",
   },
   {
     kind: "not_yet",
     file: "src/platform/sealing/seal.ts",
     starts: "insert into seal_pending",
-    reason: "the same",
+    reason: "the operator's decision on a bank exception",
   },
   {
     kind: "not_yet",
     file: "src/platform/commands/store.ts",
     starts: "insert into commands",
-    reason: "the operator's command that acts in another account is stored with the act",
-  },
-  {
-    kind: "not_yet",
-    file: "src/approvals/votes/vote-store.ts",
-    starts: "select person_id from members",
-    reason: "the operator's members vote on proposals of another account",
+    reason: "the operator's decision on a bank exception",
   },
   {
     kind: "not_yet",
     file: "src/accounts/controls-store.ts",
     starts: "select * from account_controls",
-    reason: "the operator's approval amount is locked while it acts in another account",
+    reason: "the operator's decision on a bank exception",
   },
 ];
 

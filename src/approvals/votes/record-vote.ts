@@ -23,7 +23,8 @@ export async function recordVote(
 ): Promise<"pending" | "confirmed" | "rejected" | "repeated"> {
   // Read here, not from the session or with the proposal: a role may have changed meanwhile, and
   // must not change before the vote is committed.
-  await lockVoters(tx, [{ account_id, person_id }, ...locked.votes.map(({ voter }) => voter)]);
+  const voters = [{ account_id, person_id }, ...locked.votes.map(({ voter }) => voter)];
+  await lockVoters(tx, locked.account_id, voters);
   const votes_now = await listVotes(tx, [locked]);
   const proposal = { ...locked, votes: votes_now.get(locked.id) ?? [] };
   const member = await findMember(tx, account_id, person_id);
