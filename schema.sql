@@ -758,6 +758,25 @@ CREATE INDEX evm_transfers_findings ON public.evm_transfers USING btree (number)
 CREATE INDEX evm_transfers_sweep ON public.evm_transfers USING btree (sweep) WHERE (sweep IS NOT NULL);
 CREATE INDEX evm_transfers_unswept ON public.evm_transfers USING btree (chain, address, token) WHERE ((finding IS NULL) AND (sweep IS NULL));
 
+create table exception_decisions (
+  account_id uuid not null,
+  id uuid not null,
+  exception_account_id uuid not null,
+  command text not null,
+  created_at timestamp with time zone not null,
+  mac bytea not null,
+  constraint exception_decisions_pkey PRIMARY KEY (account_id, id)
+);
+
+create table exception_outcomes (
+  account_id uuid not null,
+  id uuid not null,
+  result text not null,
+  created_at timestamp with time zone not null,
+  mac bytea not null,
+  constraint exception_outcomes_pkey PRIMARY KEY (account_id, id)
+);
+
 create table exports (
   account_id uuid not null,
   id uuid not null,

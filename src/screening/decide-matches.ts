@@ -33,7 +33,8 @@ type Loaded = Map<string, LoadedMatch>;
 
 /**
  * Decides that a person is, or is not, the entry of a list. The decision holds until the person or
- * the entry changes. The command is of the person's account, the operator acts. It is recorded in the operator's audit log: the account must not learn of it.
+ * the entry changes. The command is of the person's account, the operator acts: it is recorded in
+ * the operator's audit log, and the account must not learn of it.
  */
 export function decideMatches(
   keyring: Keyring,

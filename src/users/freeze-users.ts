@@ -28,8 +28,9 @@ function decideOne(
 }
 
 /**
- * Freezes users, or ends it; the command is of the user's account, the operator acts. While frozen nothing leaves by any door; deposits are
- * still credited. The operator's audit log keeps the reason.
+ * Freezes users, or ends it; the command is of the user's account, the operator acts. While frozen
+ * nothing leaves by any door; deposits are still credited. The operator's audit log keeps the
+ * reason.
  */
 export function freezeUsers(
   action: "freeze" | "unfreeze",

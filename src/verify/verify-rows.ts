@@ -12,6 +12,7 @@ import { DEPOSITS } from "../balances/deposit-store.ts";
 import { REFUND_ADDRESSES, REFUNDS } from "../balances/refund-store.ts";
 import { KYC_FILES } from "../kyc/application-store.ts";
 import { LIMIT_RULES } from "../limits/store.ts";
+import { EXCEPTION_DECISIONS, EXCEPTION_OUTCOMES } from "../offramps/exceptions/decision-store.ts";
 import { BANK_ANSWERS, PAYOUTS } from "../offramps/payouts/store.ts";
 import { QUOTES } from "../offramps/quotes/store.ts";
 import { FIAT_DEPOSITS } from "../onramps/deposits/store.ts";
@@ -30,7 +31,7 @@ export const VOUCHED_TABLES: readonly VouchedTable[] = [
   ...[REFUNDS, ONRAMPS, FIAT_DEPOSITS, PROPOSALS, UNAPPROVED_AMOUNTS, ACCOUNT_CONTROLS],
   ...[LIMIT_RULES, PRICE_VERSIONS, RATE_CHECKS, PARTNER_CURSORS, KYC_FILES, API_KEYS],
   ...[API_KEY_HASHES, MEMBERS, PEOPLE, SESSIONS, PASSWORD_LINKS, PASSKEYS, TOTP_FACTORS],
-  ...[RECOVERY_CODES, ENDED_SENDS, OPERATOR_ACTS],
+  ...[RECOVERY_CODES, ENDED_SENDS, OPERATOR_ACTS, EXCEPTION_DECISIONS, EXCEPTION_OUTCOMES],
 ];
 
 const PAGE_ROWS = 500;

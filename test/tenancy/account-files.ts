@@ -9,6 +9,7 @@ const ACCOUNT_FILES: readonly string[] = [
   "test/invoices/counterparty/parties.test.ts",
   "test/users/users.test.ts",
   "test/accounts/operator-acts.test.ts",
+  "test/offramps/exceptions/steps.test.ts",
   "test/platform/tasks/tasks.test.ts",
   "test/simulation/simulation.test.ts",
 ];
