@@ -68,7 +68,8 @@ async function ask(exception_id: string) {
   const verdict = await database.transaction(async (tx) => {
     const done = await runOnce(tx, askToResolve(deps), command, clock.now());
     tx.write(
-      "update tasks set due_at = due_at + interval '1 hour' where account_id = $1 and record_id = $2",
+      `update tasks set due_at = due_at + interval '1 hour'
+       where account_id = $1 and record_id = $2`,
       [server.account_id, command.id],
     );
     return done;
