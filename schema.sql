@@ -755,6 +755,25 @@ CREATE INDEX evm_transfers_findings ON public.evm_transfers USING btree (number)
 CREATE INDEX evm_transfers_sweep ON public.evm_transfers USING btree (sweep) WHERE (sweep IS NOT NULL);
 CREATE INDEX evm_transfers_unswept ON public.evm_transfers USING btree (chain, address, token) WHERE ((finding IS NULL) AND (sweep IS NULL));
 
+create table exception_decisions (
+  account_id uuid not null,
+  id uuid not null,
+  exception_account_id uuid not null,
+  command text not null,
+  created_at timestamp with time zone not null,
+  mac bytea not null,
+  constraint exception_decisions_pkey PRIMARY KEY (account_id, id)
+);
+
+create table exception_outcomes (
+  account_id uuid not null,
+  id uuid not null,
+  result text not null,
+  created_at timestamp with time zone not null,
+  mac bytea not null,
+  constraint exception_outcomes_pkey PRIMARY KEY (account_id, id)
+);
+
 create table exports (
   account_id uuid not null,
   id uuid not null,
@@ -1371,6 +1390,16 @@ CREATE INDEX onramps_list ON public.onramps USING btree (user_id, account_id, id
 CREATE INDEX onramps_list_by_status ON public.onramps USING btree (user_id, account_id, status, id);
 CREATE INDEX onramps_unpaid ON public.onramps USING btree (fiat_currency, deposit_amount) WHERE (status = 'initiated'::text);
 
+create table operator_acts (
+  account_id uuid not null,
+  id uuid not null,
+  operator_id uuid not null,
+  entry text not null,
+  created_at timestamp with time zone not null,
+  mac bytea not null,
+  constraint operator_acts_pkey PRIMARY KEY (account_id, id)
+);
+
 create table partner_cursors (
   name text not null,
   cursor text not null,
@@ -1525,6 +1554,7 @@ create table people (
   password_hash text,
   created_at timestamp with time zone not null,
   mac bytea,
+  factor_reset_at timestamp with time zone,
   constraint people_pkey PRIMARY KEY (id),
   constraint people_email_index_key UNIQUE (email_index)
 );

@@ -22,6 +22,8 @@ export type AuditEntry = {
   record: string;
   reason: string;
   detail?: Record<string, string | number | boolean | null | readonly string[]>;
+  /** For an entry that may be written again (`operator-acts.ts`). */
+  id?: string;
 };
 
 /** Writes the entry in the transaction of the action itself, and queues it for sealing. */
@@ -35,7 +37,7 @@ export function recordAudits(tx: Transaction, entries: readonly AuditEntry[], no
   const rows = entries.map(
     (entry): AuditRow => ({
       ...entry,
-      id: newId(now),
+      id: entry.id ?? newId(now),
       at: now,
       detail: JSON.stringify(entry.detail ?? {}),
     }),
@@ -71,22 +73,6 @@ function insertSigned(tx: Writer, rows: readonly AuditRow[], now: Date): void {
   const signed = signEntries(tx, AUDIT_LOG.log, digested);
   insertAuditEntries(tx, signed);
   noteUnsealed(tx, AUDIT_LOG.log, signed, now);
-}
-
-/**
- * What the operator did in an account. The reason is in the operator's own log: a suspicion must
- * not be read by those whom it is about. The account's log shows the act without it.
- */
-export function recordOperatorAct(
-  tx: Transaction,
-  operator_id: string,
-  entry: AuditEntry,
-  now: Date,
-): void {
-  const { account_id, detail } = entry;
-  const own = { ...entry, account_id: operator_id, detail: { ...detail, account_id } };
-  const entries = account_id === operator_id ? [entry] : [{ ...entry, reason: "" }, own];
-  recordAudits(tx, entries, now);
 }
 
 export const AUDIT_LOG: SealedLog = {

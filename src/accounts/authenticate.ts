@@ -67,6 +67,7 @@ export async function findActiveCredentials(
   credential_ids: string[],
   account_ids: string[],
   now: Date,
+  tenant_id?: string,
 ): Promise<Set<string>> {
   const key_ids = credential_ids.filter(isId);
   if (key_ids.length === credential_ids.length) {
@@ -75,7 +76,7 @@ export async function findActiveCredentials(
   const [keys, active_tokens, members] = await Promise.all([
     findActiveKeys(tx, key_ids, account_ids, now),
     tokens.listActive(tx, credential_ids.filter(tokens.isCredential)),
-    listActiveMembers(tx, credential_ids.filter(isSessionCredential), now),
+    listActiveMembers(tx, credential_ids.filter(isSessionCredential), now, tenant_id),
   ]);
   return new Set([...keys, ...active_tokens, ...members]);
 }

@@ -53,6 +53,7 @@ export async function createMember(
       email: sealEmail(index_key, person_id, input.email),
       password_hash: input.password_hash ?? null,
       created_at: now,
+      factor_reset_at: null,
     });
   }
   const votes_from = vote_wait_ms > 0 ? new Date(now.getTime() + vote_wait_ms) : null;

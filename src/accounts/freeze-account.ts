@@ -1,6 +1,6 @@
 import type { Transaction } from "../platform/db/database.ts";
-import { recordOperatorAct } from "./audit.ts";
 import type { Actor } from "./model.ts";
+import { recordOperatorAct } from "./operator-acts.ts";
 import { updateAccountFrozen } from "./store.ts";
 
 /** While an account is frozen nothing of its users leaves; deposits are still credited. */

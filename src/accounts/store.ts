@@ -118,6 +118,8 @@ export type PersonRow = {
   /** Null until the person has accepted an invitation. */
   password_hash: string | null;
   created_at: Date;
+  /** When the second factor was removed for them, if they have to wait before they vote again. */
+  factor_reset_at: Date | null;
 };
 
 /** The e-mail itself is encrypted for its row; its index finds the person who signs in. */
@@ -125,6 +127,7 @@ export const PEOPLE = vouchedTable(
   "people",
   ["id"],
   ["password_hash", "email_index", "created_at"],
+  { added: ["factor_reset_at"] },
 );
 
 export function insertPerson(tx: Transaction, person: PersonRow): void {
@@ -150,6 +153,18 @@ export async function lockPersonById(tx: Session, id: string): Promise<PersonRow
 
 export async function findPersonById(session: Session, id: string): Promise<PersonRow | undefined> {
   return knownPerson(session, await findRow(session, "people", { id }));
+}
+
+/** Fails if somebody changed the person: then nobody knows how long they wait. */
+export async function findFactorReset(session: Session, person_id: string): Promise<Date | null> {
+  const row = await findRow<PersonRow>(session, "people", { id: person_id });
+  if (!row) throw new Error(`a member without a person: ${person_id}`);
+  return PEOPLE.assertVouched(session, [row])[0]!.factor_reset_at;
+}
+
+/** Kept with the person: one row, however many accounts they vote in. */
+export function updateFactorReset(tx: Transaction, id: string, factor_reset_at: Date): void {
+  updateVouched(tx, PEOPLE, { id }, { factor_reset_at });
 }
 
 function knownPerson(session: Session, row: PersonRow | undefined): PersonRow | undefined {
@@ -216,22 +231,6 @@ export async function lockMembers(tx: Session, account_id: string): Promise<Memb
 export function updateMemberRole(tx: Transaction, member: MemberRow): void {
   const { account_id, person_id, role, votes_from, mac } = MEMBERS.withMacs(tx, [member])[0]!;
   updateRow(tx, "members", { account_id, person_id }, { role, votes_from, mac });
-}
-
-/** The person votes in no account before then. */
-export async function updateVotesFrom(
-  tx: Transaction,
-  person_id: string,
-  votes_from: Date,
-): Promise<void> {
-  const rows = await tx.query<MemberRow>(
-    "select * from members where person_id = $1 order by account_id for update",
-    [person_id],
-  );
-  for (const member of MEMBERS.vouchedOnly(tx, rows)) {
-    const is_later = (member.votes_from?.getTime() ?? 0) > votes_from.getTime();
-    if (!is_later) updateMemberRole(tx, { ...member, votes_from });
-  }
 }
 
 /** With what applications hold for the member. */

@@ -77,8 +77,9 @@ export function memberChange(deps: {
       const member = { account_id, person_id: change.person_id };
       if (change.action === "reset_factor") {
         await checkResetFactor(tx, account_id, change);
-        const person = { ...member, email: change.email, vote_wait_ms };
-        return resetFactor(tx, index_key, person, by, now);
+        const person = { ...member, email: change.email, waits_to_vote: vote_wait_ms > 0 };
+        resetFactor(tx, index_key, person, by, now);
+        return;
       }
       return change.action === "set_role"
         ? setMemberRole(tx, { ...member, vote_wait_ms }, change.role, by, now)

@@ -4,6 +4,7 @@ import type { Keyring } from "../platform/encryption/keyring.ts";
 import { FIRST_ID, newId } from "../platform/ids.ts";
 import { oneByOne } from "../platform/tasks/one-by-one.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
+import type { Task } from "../platform/tasks/tasks.ts";
 import { confirmUnopposed, endProposal, enqueueEnd } from "./end-proposal.ts";
 import {
   CONTENT_CHANGED,
@@ -32,6 +33,8 @@ type OfKind<Result> = (
 
 /** What one kind of proposal does. */
 type ProposalWork = {
+  /** Steps in other accounts, safe to repeat, before `run`, which finds what they did. */
+  prepare?: (proposal: SealedProposal, content: Content, now: Date) => Promise<void>;
   /** Writes what was approved, and says how the proposal ends. */
   run: OfKind<End>;
   /** Whether a vote is missing that nobody can give (`votes/unopposed.ts`). */
@@ -55,8 +58,9 @@ export function runProposalTask(
     kind: runProposalKind(kind),
     set_max: 20,
     handle: (set) =>
-      oneByOne(deps.database, set, (task) =>
-        deps.database.transaction(async (tx) => {
+      oneByOne(deps.database, set, async (task) => {
+        if (work.prepare) await prepareProposal(deps, work.prepare, task, set.now);
+        await deps.database.transaction(async (tx) => {
           const tasks = await set.lock(tx, [task]);
           if (tasks.length === 0) return;
           const proposal = await lockProposal(tx, task.account_id, task.record_id);
@@ -66,9 +70,25 @@ export function runProposalTask(
             await checkProposal(tx, deps, work, proposal, set.now);
           }
           set.finish(tx, tasks);
-        }),
-      ),
+        });
+      }),
   };
+}
+
+async function prepareProposal(
+  { database, keyring }: ProposalTaskDeps,
+  prepare: NonNullable<ProposalWork["prepare"]>,
+  { account_id, record_id }: Task,
+  now: Date,
+): Promise<void> {
+  const approved = await database.transaction(async (tx) => {
+    const proposal = await lockProposal(tx, account_id, record_id);
+    if (proposal?.status !== "confirmed") return null;
+    assertApproved(tx, proposal);
+    const content = (await findContents(tx, keyring, [proposal])).get(proposal.id);
+    return content ? { proposal, content } : null;
+  });
+  if (approved) await prepare(approved.proposal, approved.content, now);
 }
 
 /**
@@ -100,7 +120,7 @@ export function proposalTask<Input, Loaded, Output>(
   });
 }
 
-function commandOf<Input>(
+export function commandOf<Input>(
   { account_id, id, votes }: SealedProposal,
   content: Content,
   now: Date,

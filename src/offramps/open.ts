@@ -15,6 +15,7 @@ import { changeProposalTasks } from "./approved-changes.ts";
 import { addDocumentRoutes } from "./documents/routes.ts";
 import { addUploadedDocumentRoutes } from "./documents/uploaded-document-routes.ts";
 import { resolutionProposalTask } from "./exceptions/approved-resolutions.ts";
+import { resolveExceptionTask } from "./exceptions/decide-in-steps.ts";
 import { addExceptionRoutes } from "./exceptions/routes.ts";
 import { offrampMetrics } from "./metrics.ts";
 import { payQuoteTask } from "./quotes/approval-task.ts";
@@ -78,7 +79,7 @@ export function openOfframpsModule(core: ModuleCore, needs: OfframpNeeds): Offra
     },
     tasks: [
       ...[...offrampTasks(deps), ...changeProposalTasks(deps)],
-      ...[payQuoteTask(deps), resolutionProposalTask(deps)],
+      ...[payQuoteTask(deps), resolutionProposalTask(deps), resolveExceptionTask(deps)],
     ],
     recurring: [WATCH_CHAINS_TASK, READ_BANK_TASK, FLAG_UNANSWERED_PAYOUTS_TASK],
     metrics: [offrampMetrics],

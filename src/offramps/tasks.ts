@@ -71,6 +71,7 @@ const FETCH_LIMITS = { per_account: 40, of_all: 400 };
  * | fail-lapsed             | assess, a return     | fails what waited too long  |                |
  * | send-payout             | assess, re-route     | gates again, then the bank  | read-bank      |
  * | read-bank               | recurring            | applies the bank's answers  |                |
+ * | resolve-exception       | resolve              | applies, closes a decision  | return-except. |
  * | return-exception        | resolve              | returns suspended money     |                |
  * | close-quote             | create-quotes        | ends an unpaid quote        |                |
  * | flag-unanswered-payouts | recurring            | reports silent banks        |                |

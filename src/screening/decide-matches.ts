@@ -1,5 +1,5 @@
-import { recordAudit } from "../accounts/audit.ts";
 import { actorOf } from "../accounts/model.ts";
+import { recordForOperator } from "../accounts/operator-acts.ts";
 import type { PaymentDetail } from "../payment-details/model.ts";
 import { lockPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
 import type { AccountMap } from "../platform/account-map.ts";
@@ -33,7 +33,8 @@ type Loaded = Map<string, LoadedMatch>;
 
 /**
  * Decides that a person is, or is not, the entry of a list. The decision holds until the person or
- * the entry changes. It is recorded in the operator's audit log: the account must not learn of it.
+ * the entry changes. The command is of the person's account, the operator acts: it is recorded in
+ * the operator's audit log, and the account must not learn of it.
  */
 export function decideMatches(
   keyring: Keyring,
@@ -90,10 +91,11 @@ export function decideMatches(
         const details = is_first ? detail : [];
         const held = settleRecords(tx, { users, kycs, waiting, details, keys, judged }, now);
         for (const user of held) updateHeld(tx, user);
-        recordAudit(
+        recordForOperator(
           tx,
+          account_id,
           {
-            account_id: command.account_id,
+            account_id: command.actor_account_id ?? command.account_id,
             actor: actorOf(command),
             action: `screening_match.${decision}`,
             record: `screening_match:${output.id}`,

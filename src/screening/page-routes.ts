@@ -19,7 +19,7 @@ import { realTime } from "../platform/tasks/real-time.ts";
 import { decideMatches } from "./decide-matches.ts";
 import type { MatchDecision } from "./model.ts";
 import { type Notice, QUEUES, type Queue, SCREENING_PATH, screeningPage } from "./pages.ts";
-import { listMatches, toMatches } from "./store.ts";
+import { findMatch, listMatches, toMatches } from "./store.ts";
 
 type ScreeningPageDeps = PageDeps & Pick<ModuleCore, "keyring" | "wake">;
 
@@ -81,20 +81,23 @@ async function decide(
   }
   const reason = readField(request, "reason").trim();
   const member = request.member!;
-  const { person_id, account_id } = member;
+  const { person_id, account_id: actor_account_id } = member;
+  const id = match_id.toLowerCase();
+  const { account_id = actor_account_id } = (await findMatch(deps.database, id)) ?? {};
   const now = deps.clock.now();
   const use_case = decideMatches(deps.keyring, action);
   const command = {
     id: newId(now),
     account_id,
+    actor_account_id,
     // No key has this id.
     credential_id: FIRST_ID,
-    input: { match_id: match_id.toLowerCase(), reason, problems: reasonProblems(reason, []) },
+    input: { match_id: id, reason, problems: reasonProblems(reason, []) },
     idempotency: null,
     actor: `member:${person_id}` as const,
   };
   const verdict = await deps.database.transaction(async (tx) => {
-    await assertActiveSession(tx, member, realTime(deps.clock));
+    await assertActiveSession(tx, member, realTime(deps.clock), account_id);
     return runOnce(tx, use_case, command, now);
   });
   if ("refusal" in verdict) {

@@ -8,7 +8,7 @@ import { decideMatches } from "./decide-matches.ts";
 import type { MatchDecision } from "./model.ts";
 import { renderMatches } from "./render.ts";
 import { DecisionBody, MatchAnswer, MatchListAnswer, MatchListQuery } from "./schemas.ts";
-import { listMatches, toMatches } from "./store.ts";
+import { findMatch, listMatches, toMatches } from "./store.ts";
 
 type ScreeningRouteDeps = Pick<ModuleCore, "database" | "keyring" | "executor" | "operator_id">;
 
@@ -74,12 +74,14 @@ export function addScreeningRoutes(addRoute: AddRoute, deps: ScreeningRouteDeps)
       body_example: { reason: "Another birth date on the passport" },
       answer: MatchAnswer,
       errors: ["value_too_long", "invalid_transition"],
-      handle: ({ caller, params, body, problems, command }) => {
+      handle: async ({ caller, params, body, problems, command }) => {
         if (caller.account_id !== operator_id) throw new Refusal("insufficient_scope");
         const { reason = "" } = body;
         const found = [...problems, ...reasonProblems(reason, problems)];
         const match_id = params.screening_match_id;
-        return submit(command({ match_id, reason, problems: found }));
+        const { account_id = operator_id } = (await findMatch(database, match_id)) ?? {};
+        const decision = command({ match_id, reason, problems: found });
+        return submit({ ...decision, account_id, actor_account_id: operator_id });
       },
     });
   }

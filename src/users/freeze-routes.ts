@@ -1,9 +1,11 @@
 import Type from "typebox";
 import { reasonProblems } from "../catalogue/text.ts";
 import type { Executor } from "../platform/commands/executor.ts";
+import type { Database } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import type { AddRoute } from "../platform/http/route.ts";
 import { closedObject, nullable, TIME, UUID } from "../platform/schema-parts.ts";
+import { findAccountOfUser } from "./any-account-store.ts";
 import { freezeUsers } from "./freeze-users.ts";
 
 const FreezeBody = closedObject({
@@ -36,9 +38,11 @@ const ACTIONS = [
   },
 ] as const;
 
+type FreezeDeps = { database: Database; executor: Executor; operator_id: string };
+
 export function addFreezeRoutes(
   addRoute: AddRoute,
-  { executor, operator_id }: { executor: Executor; operator_id: string },
+  { database, executor, operator_id }: FreezeDeps,
 ): void {
   for (const { action, ...words } of ACTIONS) {
     const submit = executor.register(freezeUsers(action));
@@ -51,11 +55,14 @@ export function addFreezeRoutes(
       body_example: { reason: "Reported as stolen" },
       answer: FreezeAnswer,
       errors: ["value_too_long"],
-      handle: ({ caller, params, body, problems, command }) => {
+      handle: async ({ caller, params, body, problems, command }) => {
         if (caller.account_id !== operator_id) throw new Refusal("insufficient_scope");
         const { reason = "" } = body;
         const found = [...problems, ...reasonProblems(reason, problems)];
-        return submit(command({ user_id: params.user_id, reason, problems: found }));
+        const { user_id } = params;
+        const account_id = (await findAccountOfUser(database, user_id)) ?? operator_id;
+        const freeze = command({ user_id, reason, problems: found });
+        return submit({ ...freeze, account_id, actor_account_id: operator_id });
       },
     });
   }

@@ -1,9 +1,9 @@
-import { recordOperatorAct } from "../accounts/audit.ts";
 import { actorOf } from "../accounts/model.ts";
+import { recordOperatorAct } from "../accounts/operator-acts.ts";
 import type { UseCase, Verdict } from "../platform/commands/use-case.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
-import { lockUserAnywhere } from "./any-account-store.ts";
+import { lockFrozen } from "./any-account-store.ts";
 import { updateFrozen } from "./store.ts";
 import { REASSESS_USER_TASK } from "./task-kinds.ts";
 
@@ -28,8 +28,9 @@ function decideOne(
 }
 
 /**
- * Freezes a user of any account, or ends it. While frozen nothing leaves by any door; deposits are
- * still credited. The operator's audit log keeps the reason.
+ * Freezes users, or ends it; the command is of the user's account, the operator acts. While frozen
+ * nothing leaves by any door; deposits are still credited. The operator's audit log keeps the
+ * reason.
  */
 export function freezeUsers(
   action: "freeze" | "unfreeze",
@@ -39,8 +40,11 @@ export function freezeUsers(
     rows: () => 2,
     load: async (tx, commands) => {
       const found = new Map<string, Found>();
-      for (const id of [...new Set(commands.map(({ input }) => input.user_id))].sort()) {
-        const user = await lockUserAnywhere(tx, id);
+      const owner_of = new Map(
+        commands.map(({ account_id, input }) => [input.user_id, account_id]),
+      );
+      for (const [id, account_id] of [...owner_of].sort()) {
+        const user = await lockFrozen(tx, { account_id, id });
         if (user) found.set(id, user);
       }
       return found;
@@ -56,7 +60,8 @@ export function freezeUsers(
           action: `user.${action}` as const,
           reason,
         };
-        recordOperatorAct(tx, command.account_id, { ...entry, record: `user:${id}` }, now);
+        const operator_id = command.actor_account_id ?? account_id;
+        recordOperatorAct(tx, operator_id, { ...entry, record: `user:${id}` }, now);
         // What waited for the end of the freeze goes on now, not within the hour.
         if (action === "unfreeze") enqueueTasks(tx, REASSESS_USER_TASK, [{ account_id, id }], now);
       }

@@ -4,6 +4,7 @@ import {
   accountsOf,
   distinctSetOf,
   insertRows,
+  perAccount,
   updateRow,
   updateRows,
 } from "../platform/db/rows.ts";
@@ -61,12 +62,14 @@ export async function findUser(session: Session, key: UserKey): Promise<UserRow 
 
 /** The users of a set; unknown and erased ones are absent. */
 export function findUsers(session: Session, keys: readonly UserKey[]): Promise<UserRow[]> {
-  const accounts = accountsOf(session, keys);
-  return session.query<UserRow>(
-    `select ${COLUMNS} from users
-     where account_id ${accounts.equal} and id = any($2::uuid[]) and erased_at is null`,
-    [accounts.value, keys.map((key) => key.user_id)],
-  );
+  return perAccount(session, keys, (own) => {
+    const accounts = accountsOf(session, own);
+    return session.query<UserRow>(
+      `select ${COLUMNS} from users
+       where account_id ${accounts.equal} and id = any($2::uuid[]) and erased_at is null`,
+      [accounts.value, own.map((key) => key.user_id)],
+    );
+  });
 }
 
 export function listUsers(

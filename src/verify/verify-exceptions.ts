@@ -92,6 +92,19 @@ function isGenerous({ given_back, refund_rate, rate }: Row): boolean {
   return isBelow(parseDecimal(refund_rate)!, parseDecimal(rate)!);
 }
 
+/** Exceptions whose decision is applied and not noted yet (`offramps/exceptions`); has a MAC. */
+async function listAppliedNow(session: Session, account_id: string): Promise<Set<string>> {
+  const rows = await session.query<{ id: string }>(
+    `select (o.result::jsonb ->> 'answer')::jsonb -> 'bank_exception' ->> 'id' as id
+     from exception_outcomes o
+     where o.account_id = $1 and o.result::jsonb ? 'answer'
+       and (exists (select from exception_decisions d where d.id = o.id)
+         or exists (select from proposals p where p.id = o.id and p.status = 'confirmed'))`,
+    [account_id],
+  );
+  return new Set(rows.map(({ id }) => id));
+}
+
 async function checkActs(
   session: Session,
   account_id: string,
@@ -105,10 +118,12 @@ async function checkActs(
     [decided.map(({ id }) => `bank_exception:${id}`)],
   );
   const last = new Map(acts.map((act) => [act.record, act]));
-  const unfounded = decided.find(({ id, resolution, reason }) => {
+  const unnoted = decided.filter(({ id, resolution, reason }) => {
     const act = last.get(`bank_exception:${id}`);
     return act?.action !== `bank_exception.${resolution}` || act.reason !== reason;
   });
+  const applied = unnoted.length > 0 ? await listAppliedNow(session, account_id) : new Set();
+  const unfounded = unnoted.find(({ id }) => !applied.has(id));
   if (!unfounded) return null;
   const { id, status } = unfounded;
   return `bank exception ${id} of account ${account_id}: it is ${status}, but nobody decided so`;

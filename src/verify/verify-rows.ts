@@ -1,5 +1,6 @@
 import { API_KEY_HASHES, API_KEYS } from "../accounts/api-key-store.ts";
 import { ACCOUNT_CONTROLS } from "../accounts/controls-store.ts";
+import { OPERATOR_ACTS } from "../accounts/operator-acts.ts";
 import { PASSKEYS } from "../accounts/passkeys/store.ts";
 import { RECOVERY_CODES, TOTP_FACTORS } from "../accounts/second-factor/store.ts";
 import { PASSWORD_LINKS } from "../accounts/sign-in/password-store.ts";
@@ -11,6 +12,7 @@ import { DEPOSITS } from "../balances/deposit-store.ts";
 import { REFUND_ADDRESSES, REFUNDS } from "../balances/refund-store.ts";
 import { KYC_FILES } from "../kyc/application-store.ts";
 import { LIMIT_RULES } from "../limits/store.ts";
+import { EXCEPTION_DECISIONS, EXCEPTION_OUTCOMES } from "../offramps/exceptions/decision-store.ts";
 import { BANK_ANSWERS, PAYOUTS } from "../offramps/payouts/store.ts";
 import { QUOTES } from "../offramps/quotes/store.ts";
 import { FIAT_DEPOSITS } from "../onramps/deposits/store.ts";
@@ -29,7 +31,7 @@ export const VOUCHED_TABLES: readonly VouchedTable[] = [
   ...[REFUNDS, ONRAMPS, FIAT_DEPOSITS, PROPOSALS, UNAPPROVED_AMOUNTS, ACCOUNT_CONTROLS],
   ...[LIMIT_RULES, PRICE_VERSIONS, RATE_CHECKS, PARTNER_CURSORS, KYC_FILES, API_KEYS],
   ...[API_KEY_HASHES, MEMBERS, PEOPLE, SESSIONS, PASSWORD_LINKS, PASSKEYS, TOTP_FACTORS],
-  ...[RECOVERY_CODES, ENDED_SENDS],
+  ...[RECOVERY_CODES, ENDED_SENDS, OPERATOR_ACTS, EXCEPTION_DECISIONS, EXCEPTION_OUTCOMES],
 ];
 
 const PAGE_ROWS = 500;

@@ -562,7 +562,8 @@ describe("a passkey", () => {
     const { database, index_key, clock } = server.deps;
     const [reset, gone] = [await addKeyed(), await addKeyed()];
     await database.transaction(async (tx) => {
-      await resetFactor(tx, index_key, { ...reset, account_id }, BY, clock.now());
+      const person = { ...reset, account_id, waits_to_vote: false };
+      resetFactor(tx, index_key, person, BY, clock.now());
       await removeMember(tx, { account_id, person_id: gone.person_id }, BY, clock.now());
     });
     for (const { device, person_id, person } of [reset, gone]) {

@@ -13,6 +13,7 @@ import { accountChange } from "../../src/approvals/change-accounts.ts";
 import { type ControlledChange, changeOrPropose } from "../../src/approvals/controlled-change.ts";
 import { NEW_MEMBER_WAIT_MS, PROPOSAL_LIFE_MS } from "../../src/approvals/model.ts";
 import { PROPOSALS } from "../../src/approvals/store.ts";
+import { assertWaited } from "../../src/approvals/votes/voters.ts";
 import { limitChange } from "../../src/limits/change-limits.ts";
 import { EVERY } from "../../src/limits/model.ts";
 import { findRule } from "../../src/limits/store.ts";
@@ -303,7 +304,7 @@ it("a member of a live account whose second factor was reset waits like a new on
   const { database, index_key, clock } = server.core;
   const id = await propose();
   await database.transaction(async (tx) =>
-    resetFactor(tx, index_key, { ...person, vote_wait_ms: NEW_MEMBER_WAIT_MS }, by, clock.now()),
+    resetFactor(tx, index_key, { ...person, waits_to_vote: true }, by, clock.now()),
   );
   // Whoever knows the password signs in.
   const visitor = new HttpVisitor(server.app.server, "203.0.113.251");
@@ -314,6 +315,13 @@ it("a member of a live account whose second factor was reset waits like a new on
   const early = await confirm();
   expect(early.statusCode).toBe(422);
   expect(early.body).toContain("you can vote from");
+  // The wait is the person's: also in an account that they join without one.
+  const other = await server.addAccount("Another tenant");
+  const joined = { ...by, email, role: "approver", account_id: other.account_id } as const;
+  const member = await database.transaction((tx) =>
+    createMember(tx, index_key, joined, clock.now()),
+  );
+  await expect(assertWaited(database, member, clock.now())).rejects.toThrow("you can vote from");
   await server.call("POST", "/sandbox/clock", { advance_ms: NEW_MEMBER_WAIT_MS });
   expect((await confirm()).statusCode).toBe(200);
   await ada.confirm(id);

@@ -8,6 +8,8 @@ const ACCOUNT_FILES: readonly string[] = [
   "test/webhooks/order.test.ts",
   "test/invoices/counterparty/parties.test.ts",
   "test/users/users.test.ts",
+  "test/accounts/operator-acts.test.ts",
+  "test/offramps/exceptions/steps.test.ts",
   "test/platform/tasks/tasks.test.ts",
   "test/simulation/simulation.test.ts",
 ];

@@ -38,8 +38,7 @@ export async function checkStatements(
     known.set(text, typeof touched === "string" ? null : touched);
     const wrong = typeof touched === "string" ? [touched] : faultsOf(text, touched);
     if (wrong.length === 0) continue;
-    const exception =
-      exceptionOf("all_accounts", place, text) ?? exceptionOf("not_yet", place, text);
+    const exception = exceptionOf("all_accounts", place, text);
     if (exception) exceptions.add(exception);
     else faults.add(`${place}: ${wrong.join("; ")}\n  ${shortened(text)}`);
   }
@@ -88,8 +87,7 @@ function faultOf(
   const [named, written] = [new Map<number, string>(), new Map<number, string>()];
   for (const [number, ids] of sent) {
     const { text, place } = statements[number]!;
-    const exception =
-      exceptionOf("other_account", place, text) ?? exceptionOf("not_yet", place, text);
+    const exception = exceptionOf("other_account", place, text);
     for (const id of accountsIn(known.get(text), new Map(ids))) {
       if (exception) exceptions.add(exception);
       else if (id !== 0)

@@ -132,7 +132,13 @@ export async function authorise(
   const person_id = randomUUID();
   const now = clock.now();
   const email = Buffer.from(person_id);
-  const person = { id: person_id, email_index: email, email, password_hash: "" };
+  const person = {
+    id: person_id,
+    email_index: email,
+    email,
+    password_hash: "",
+    factor_reset_at: null,
+  };
   const member = { account_id, person_id, role: "admin", votes_from: null } as const;
   await database.transaction(async (tx) => {
     insertPerson(tx, { ...person, created_at: now });

@@ -61,9 +61,10 @@ export async function listActiveMembers(
   session: Session,
   credential_ids: readonly string[],
   now: Date,
+  tenant_id?: string,
 ): Promise<string[]> {
   if (credential_ids.length === 0) return [];
-  const active = await listActiveSessions(session, credential_ids.map(sessionOf), now);
+  const active = await listActiveSessions(session, credential_ids.map(sessionOf), now, tenant_id);
   return active.map(credentialOf);
 }
 
@@ -81,8 +82,10 @@ export function assertActiveMember(
   session: Session,
   { credential_id }: Pick<Caller, "credential_id">,
   now: Date,
+  /** The account of the transaction, where it may be another than the member's. */
+  tenant_id?: string,
 ): Promise<SessionState> {
-  return assertActiveSession(session, sessionOf(credential_id), now);
+  return assertActiveSession(session, sessionOf(credential_id), now, tenant_id);
 }
 
 /** The same for the forms of pages. */
@@ -90,8 +93,9 @@ export async function assertActiveSession(
   session: Session,
   state: SessionState,
   now: Date,
+  tenant_id?: string,
 ): Promise<SessionState> {
-  const [active] = await listActiveSessions(session, [state], now);
+  const [active] = await listActiveSessions(session, [state], now, tenant_id);
   if (active === undefined) throw new Refusal("unauthorized");
   return active;
 }

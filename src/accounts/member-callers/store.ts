@@ -8,13 +8,17 @@ export type SessionState = { id: string; account_id: string; person_id: string; 
 /**
  * Which of these sessions have not ended, and are still in that account with that role. Whoever
  * ends them, or changes the role, waits until what was permitted here is committed: afterwards
- * nothing is written any more. The members are locked first, as by whoever removes one.
+ * nothing is written any more. The members are locked first, as by whoever removes one. Not so the
+ * operator's, where a transaction is of one account, and that is another one: they are read.
  */
 export async function listActiveSessions(
   session: Session,
   states: readonly SessionState[],
   now: Date,
+  tenant_id?: string,
 ): Promise<SessionState[]> {
+  const is_foreign = states.some(({ account_id }) => account_id !== (tenant_id ?? account_id));
+  const locking = session.by_account && is_foreign ? "" : "for share of members";
   const roles = setOf(session, "wanted", "account_id uuid, person_id uuid, role text", states);
   const wanted = ["id", "account_id", "person_id"] as const;
   // Sent together, and answered in this order.
@@ -22,7 +26,7 @@ export async function listActiveSessions(
     session.query<Omit<SessionState, "id">>(
       `select account_id, person_id, role
        from ${roles.from} join members using (account_id, person_id, role)
-       order by account_id, person_id for share of members`,
+       order by account_id, person_id ${locking}`,
       roles.values,
     ),
     session.query<Omit<SessionState, "role">>(

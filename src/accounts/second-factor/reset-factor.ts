@@ -3,7 +3,7 @@ import { recordAudit } from "../audit.ts";
 import { queueMail } from "../mail/queue-mail.ts";
 import type { By } from "../model.ts";
 import { deleteSessionsOfPerson } from "../sign-in/session-store.ts";
-import { updateVotesFrom } from "../store.ts";
+import { updateFactorReset } from "../store.ts";
 import { removeFactors } from "./remove-factors.ts";
 
 /**
@@ -12,17 +12,16 @@ import { removeFactors } from "./remove-factors.ts";
  * a new member: whoever knows the password and had the factor removed must not vote at once, before
  * the person has read the mail.
  */
-export async function resetFactor(
+export function resetFactor(
   tx: Transaction,
   index_key: Buffer,
-  person: { account_id: string; person_id: string; email: string; vote_wait_ms?: number },
+  person: { account_id: string; person_id: string; email: string; waits_to_vote: boolean },
   by: By,
   now: Date,
-): Promise<void> {
-  const { account_id, person_id, email, vote_wait_ms = 0 } = person;
+): void {
+  const { account_id, person_id, email, waits_to_vote } = person;
   removeFactors(tx, person_id);
-  if (vote_wait_ms > 0)
-    await updateVotesFrom(tx, person_id, new Date(now.getTime() + vote_wait_ms));
+  if (waits_to_vote) updateFactorReset(tx, person_id, now);
   deleteSessionsOfPerson(tx, person_id);
   const record = `person:${person_id}`;
   recordAudit(tx, { account_id, ...by, action: "second_factor.reset", record }, now);

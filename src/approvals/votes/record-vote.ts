@@ -23,7 +23,8 @@ export async function recordVote(
 ): Promise<"pending" | "confirmed" | "rejected" | "repeated"> {
   // Read here, not from the session or with the proposal: a role may have changed meanwhile, and
   // must not change before the vote is committed.
-  await lockVoters(tx, [{ account_id, person_id }, ...locked.votes.map(({ voter }) => voter)]);
+  const voters = [{ account_id, person_id }, ...locked.votes.map(({ voter }) => voter)];
+  await lockVoters(tx, locked.account_id, voters);
   const votes_now = await listVotes(tx, [locked]);
   const proposal = { ...locked, votes: votes_now.get(locked.id) ?? [] };
   const member = await findMember(tx, account_id, person_id);
@@ -38,7 +39,7 @@ export async function recordVote(
   if (proposal.status !== "pending") throw refuse("Voting on this proposal has ended.");
   // A forged vote must not decide, and must not be hidden by a second one either.
   if (authentic.length < proposal.votes.length) throw refuse(FORGED_VOTE);
-  assertWaited(member!, now);
+  await assertWaited(tx, member!, now);
   // The task that ends it may be late: then nobody confirms it either.
   if (verdict === "confirm" && now >= lapsesAt(proposal)) throw refuse(LAPSED);
   if (verdict === "reject") checkReason(reason);

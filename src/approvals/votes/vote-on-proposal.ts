@@ -26,11 +26,11 @@ export function voteOnProposal(
   voter: Pick<Voter, "account_id" | "person_id" | "is_operator">,
   { proposal_id, verdict, reason, seen }: VoteInput,
   /** Refuses a session that has ended since; after the lock, as every reader of members here. */
-  assertSession: (tx: Transaction) => Promise<unknown>,
+  assertSession: (tx: Transaction, tenant_id?: string) => Promise<unknown>,
 ): Promise<void> {
   return database.transaction(async (tx) => {
     const proposal = isId(proposal_id) && (await lockVisible(tx, voter, proposal_id));
-    await assertSession(tx);
+    await assertSession(tx, proposal ? proposal.account_id : undefined);
     if (!proposal) throw Refusal.of([notFound("proposal_id")]);
     if (proposal.voters === "reviewers") throw new Refusal("invalid_transition", VOTE_ELSEWHERE);
     await assertNotOwn(tx, keyring, proposal, voter.person_id);
@@ -103,10 +103,9 @@ async function lockVisible(
   { account_id, is_operator }: Pick<Voter, "account_id" | "is_operator">,
   id: string,
 ): Promise<SealedProposal | undefined> {
-  const own = await lockProposal(tx, account_id, id);
-  if (own || !is_operator) return own;
-  const elsewhere = await findAccountOfPending(tx, id);
-  return elsewhere === undefined ? undefined : lockProposal(tx, elsewhere, id);
+  // Asked first, without a lock: the transaction is of the proposal's account alone.
+  const elsewhere = is_operator ? await findAccountOfPending(tx, id) : undefined;
+  return lockProposal(tx, elsewhere ?? account_id, id);
 }
 
 const NOT_SEEN =

@@ -28,14 +28,17 @@ export function insertVotes(tx: Transaction, votes: readonly NewVote[]): void {
 
 /**
  * Nobody changes these members until the vote is committed; one whose role is being changed is
- * waited for. Read what depends on their roles afterwards.
+ * waited for. Read what depends on their roles afterwards. Where a transaction is of one account,
+ * the operator's members are not locked by a vote in another account, only read (decision 37).
  */
 export async function lockVoters(
   tx: Transaction,
+  tenant_id: string,
   voters: readonly { account_id: string; person_id: string }[],
 ): Promise<void> {
   const by_account = Map.groupBy(voters, ({ account_id }) => account_id);
   for (const account_id of [...by_account.keys()].sort()) {
+    if (tx.by_account && account_id !== tenant_id) continue;
     const person_ids = by_account.get(account_id)!.map(({ person_id }) => person_id);
     await tx.query(
       `select person_id from members where account_id = $1 and person_id = any($2::uuid[])

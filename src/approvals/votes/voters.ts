@@ -1,18 +1,30 @@
-import { findOperator, listMembers, type MemberRow } from "../../accounts/store.ts";
+import {
+  findFactorReset,
+  findOperator,
+  listMembers,
+  type MemberRow,
+} from "../../accounts/store.ts";
 import type { Session } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
-import { CONFIRMATIONS_NEEDED, mayVote, type Voters } from "../model.ts";
+import { CONFIRMATIONS_NEEDED, mayVote, NEW_MEMBER_WAIT_MS, type Voters } from "../model.ts";
 
 /**
  * Who is new, could not vote before, or whose second factor was reset, waits; proposing counts as a
  * vote too.
  */
-export function assertWaited({ votes_from }: Pick<MemberRow, "votes_from">, now: Date): void {
-  if (votes_from === null || now >= votes_from) return;
+export async function assertWaited(
+  session: Session,
+  { person_id, votes_from }: Pick<MemberRow, "person_id" | "votes_from">,
+  now: Date,
+): Promise<void> {
+  const reset_at = await findFactorReset(session, person_id);
+  const reset_ms = reset_at === null ? 0 : reset_at.getTime() + NEW_MEMBER_WAIT_MS;
+  const from = new Date(Math.max(votes_from?.getTime() ?? 0, reset_ms));
+  if (now >= from) return;
   const message =
     "You joined this account or got the right to vote, or your second factor was reset, " +
     "recently: you can vote from";
-  throw new Refusal("invalid_transition", `${message} ${votes_from.toISOString()}.`);
+  throw new Refusal("invalid_transition", `${message} ${from.toISOString()}.`);
 }
 
 /** Whether enough people may vote, without this one if given. */

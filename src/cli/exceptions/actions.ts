@@ -1,6 +1,7 @@
 import { findOperator } from "../../accounts/store.ts";
 import type { Core } from "../../app/open-core.ts";
 import { resolveWithApproval } from "../../offramps/exceptions/approved-resolutions.ts";
+import { answerResolved } from "../../offramps/exceptions/decide-in-steps.ts";
 import type { ExceptionStatus } from "../../offramps/exceptions/model.ts";
 import { renderExceptions } from "../../offramps/exceptions/render.ts";
 import type { ResolveRequest } from "../../offramps/exceptions/resolve-exceptions.ts";
@@ -8,6 +9,7 @@ import { listBankExceptions } from "../../offramps/exceptions/store.ts";
 import { createOfframpRenderer } from "../../offramps/render.ts";
 import { runOnce } from "../../platform/commands/run-once.ts";
 import { HOUR_MS } from "../../platform/durations.ts";
+import { Refusal } from "../../platform/errors.ts";
 import { cutPage, readPage } from "../../platform/http/list.ts";
 import { FIRST_ID, newId } from "../../platform/ids.ts";
 import { StartupError } from "../../platform/startup-error.ts";
@@ -44,13 +46,14 @@ export async function resolveOnCommandLine(
 ): Promise<Outcome> {
   const { config, clock, database } = core;
   const [url, operator] = await Promise.all([findPublicUrl(config), findOperator(database)]);
-  const use_case = resolveWithApproval({
+  const deps = {
     ...core,
     renderer: createOfframpRenderer(() => url, clock),
     reroute_ms: config.reroute_hours * HOUR_MS,
     prices: STORED_PRICES,
     approvals: approvalRules({ ...core, public_url: () => url }, STORED_PRICES),
-  });
+  };
+  const use_case = resolveWithApproval(deps);
   const now = clock.now();
   const command = {
     id: newId(now),
@@ -63,7 +66,11 @@ export async function resolveOnCommandLine(
   };
   const verdict = await database.transaction((tx) => runOnce(tx, use_case, command, now));
   if ("refusal" in verdict) throw new StartupError(verdict.refusal.sentence);
-  return JSON.parse(use_case.render(verdict.output));
+  const asked_for = { body: use_case.render(verdict.output), replayed: false };
+  const { body } = await answerResolved(deps, asked_for).catch((error) => {
+    throw error instanceof Refusal ? new StartupError(error.sentence) : error;
+  });
+  return JSON.parse(body);
 }
 
 export function describeException(exception: ShownException): string {

@@ -81,8 +81,8 @@ export function addApprovalRoutes(addRoute: AddRoute, deps: ApprovalDeps): void 
       const voter = await voterOf(deps, caller);
       const plain = reason.toWellFormed().replace(/\p{Cc}+/gu, " ");
       const vote = { proposal_id, verdict, reason: plain.trim(), seen: digest };
-      await voteOnProposal(deps, voter, vote, (tx) =>
-        assertActiveMember(tx, caller, realTime(deps.clock)),
+      await voteOnProposal(deps, voter, vote, (tx, tenant_id) =>
+        assertActiveMember(tx, caller, realTime(deps.clock), tenant_id),
       );
       deps.wake();
       return "{}";

@@ -144,7 +144,7 @@ function addApproveRoute(addRoute: AddRoute, deps: DocumentDeps): void {
           actor: `member:${reviewer.person_id}`,
           reviewer_account_id: reviewer.account_id,
         },
-        (tx) => assertActiveMember(tx, caller, realTime(deps.clock)),
+        (tx) => assertActiveMember(tx, caller, realTime(deps.clock), account_id),
       );
       if (!approval) throw new Refusal("record_not_found");
       deps.wake();

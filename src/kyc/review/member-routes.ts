@@ -123,7 +123,7 @@ function addOneRoutes(addRoute: AddRoute, deps: MemberReviewDeps): void {
           comment: (body.comment ?? "").trim(),
           seen: body.seen!,
         },
-        (tx) => assertActiveMember(tx, caller, realTime(deps.clock)),
+        (tx) => assertActiveMember(tx, caller, realTime(deps.clock), account_id),
       );
       deps.wake();
       return JSON.stringify({ outcome });

@@ -178,7 +178,7 @@ async function propose(by: Act, locked: LockedUser, review: Review): Promise<Rev
   const { decision, comment, seen } = review;
   const { tx, member, now } = by;
   const known = await findMember(tx, member.account_id, member.person_id);
-  if (known) assertWaited(known, now);
+  if (known) await assertWaited(tx, known, now);
   recordProposedDecision(tx, locked, { decision, comment, seen }, member, now);
   record(by, `kyc.propose_${decision}`, comment);
   return "proposed";

@@ -25,7 +25,7 @@ async function assertMayPropose(
 ): Promise<void> {
   const person_id = /^member:(.+)$/.exec(actor)?.[1];
   const member = person_id && (await findMember(tx, reviewer_account_id, person_id));
-  if (member) assertWaited(member, now);
+  if (member) await assertWaited(tx, member, now);
 }
 
 /**

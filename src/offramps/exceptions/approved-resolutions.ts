@@ -1,20 +1,30 @@
-import { proposalTask } from "../../approvals/tasks.ts";
+import type { Content } from "../../approvals/model.ts";
+import type { SealedProposal } from "../../approvals/store.ts";
+import {
+  commandOf,
+  compareContent,
+  type End,
+  proposalTask,
+  runProposalTask,
+} from "../../approvals/tasks.ts";
 import { type ApprovalRules, type Describe, withApproval } from "../../approvals/with-approval.ts";
 import type { Command } from "../../platform/commands/use-case.ts";
-import type { Database } from "../../platform/db/database.ts";
+import type { Transaction } from "../../platform/db/database.ts";
 import type { TaskHandler } from "../../platform/tasks/run-set.ts";
 import { isScreeningOpen } from "../../users/clearance.ts";
+import { applyOnce, askToResolve, endOf, findResult, type StepDeps } from "./decide-in-steps.ts";
 import type { Resolution } from "./model.ts";
 import { exceptionAmount } from "./render.ts";
 import {
   type LoadedExceptions,
-  type ResolveDeps,
   type ResolveRequest,
+  recordDecided,
   resolveExceptions,
   targetOf,
 } from "./resolve-exceptions.ts";
+import { findBankException } from "./store.ts";
 
-export type ApprovedResolutionDeps = ResolveDeps & { approvals: ApprovalRules };
+export type ApprovedResolutionDeps = StepDeps & { approvals: ApprovalRules };
 
 const SUMMARIES = {
   assign: "Assign an answer of the bank to a payout:",
@@ -61,7 +71,8 @@ const describeResolution: Describe<ResolveRequest, LoadedExceptions> = async (
 
 /** Above the approval amount two of the operator's members must approve, a dismissal too. */
 export function resolveWithApproval(deps: ApprovedResolutionDeps) {
-  return withApproval(resolveExceptions(deps), {
+  const in_steps = deps.database.by_account === true;
+  return withApproval(in_steps ? askToResolve(deps) : resolveExceptions(deps), {
     ...deps.approvals,
     amountOf: (loaded, command) => {
       const exception = find(loaded, command);
@@ -89,8 +100,52 @@ export function resolveWithApproval(deps: ApprovedResolutionDeps) {
 }
 
 /** Runs after two members have approved. */
-export function resolutionProposalTask(
-  deps: ResolveDeps & { database: Database; index_key: Buffer },
-): TaskHandler {
-  return proposalTask(deps, resolveExceptions(deps), describeResolution);
+export function resolutionProposalTask(deps: StepDeps & { index_key: Buffer }): TaskHandler {
+  if (!deps.database.by_account) {
+    return proposalTask(deps, resolveExceptions(deps), describeResolution);
+  }
+  const use_case = askToResolve(deps);
+  return runProposalTask(deps, use_case.name, {
+    prepare: async (proposal, content, now) => {
+      const command = approvedCommand(proposal, content, now);
+      const exception = await findBankException(deps.database, command.input.exception_id);
+      if (!exception) throw new Error("a proposal names no bank exception");
+      await applyOnce(deps, exception.account_id, command, (tx, loaded) =>
+        findChange(tx, loaded, command, content),
+      );
+    },
+    // The end of what was applied, in the operator's account.
+    run: async (tx, proposal, content, now) => {
+      const command = approvedCommand(proposal, content, now);
+      const exception = await findBankException(tx, command.input.exception_id);
+      const key = { account_id: exception!.account_id, id: proposal.id };
+      const result = await findResult(tx, key);
+      if (!result) throw new Error("an approved decision is not applied yet");
+      if ("answer" in result) recordDecided(tx, command, result.offramp_id, now);
+      return endOf(result);
+    },
+    check: async (tx, proposal, content, now) => {
+      const command = approvedCommand(proposal, content, now);
+      return findChange(tx, await use_case.load(tx, [command]), command, content);
+    },
+  });
+}
+
+/** Under the id of the proposal: so it is applied once. */
+function approvedCommand(
+  proposal: SealedProposal,
+  content: Content,
+  now: Date,
+): Command<ResolveRequest> {
+  return { ...commandOf<ResolveRequest>(proposal, content, now), id: proposal.id };
+}
+
+async function findChange(
+  tx: Transaction,
+  loaded: LoadedExceptions,
+  command: Command<ResolveRequest>,
+  content: Content,
+): Promise<End | null> {
+  const description = await describeResolution(tx, loaded, command);
+  return description && compareContent(description, content);
 }

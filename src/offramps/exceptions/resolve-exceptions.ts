@@ -59,7 +59,9 @@ export type LoadedExceptions = {
   holders: ReadonlyMap<string, Holder>;
 };
 
-type Settled = {
+export type Settled = {
+  /** Where the decision is applied by a later step (`decide-in-steps.ts`). */
+  asked?: { operator_id: string; id: string };
   exception: BankException;
   entries: NewEntry[];
   change: ChangedOfframp | null;
@@ -76,7 +78,12 @@ export function resolveExceptions(
     rows: () => 4,
     load: (tx, commands) => loadExceptions(tx, deps, commands),
     decide: (loaded, command, now) => decideOne(deps, loaded, command, now),
-    record: (tx, _loaded, accepted, now) => recordResolved(tx, deps, accepted, now),
+    record: (tx, _loaded, accepted, now) => {
+      recordEffects(tx, deps, accepted, now);
+      for (const { command, output } of accepted) {
+        recordDecided(tx, command, output.exception.assigned_offramp_id, now);
+      }
+    },
     render: ({ exception }) => renderException(exception),
   };
 }
@@ -203,7 +210,8 @@ function requestProblems(exception: BankException, input: ResolveRequest): Probl
   return [];
 }
 
-function recordResolved(
+/** In the account of the exception. */
+export function recordEffects(
   tx: Transaction,
   { renderer }: ResolveDeps,
   accepted: readonly Accepted<ResolveRequest, Settled>[],
@@ -218,10 +226,6 @@ function recordResolved(
     tx,
     outputs.map(({ exception }) => exception),
   );
-  const proposed = accepted.map(({ command: { account_id, input } }) => {
-    return { account_id, id: input.exception_id };
-  });
-  checkProposals(tx, proposed, now);
   const payouts = outputs.flatMap(({ payout }) => payout ?? []);
   // The last one counts: it includes the earlier changes.
   updatePayouts(tx, [...new Map(payouts.map((payout) => [payout.offramp_id, payout])).values()]);
@@ -237,21 +241,29 @@ function recordResolved(
   const returning = outputs.filter(({ exception }) => exception.status === "returning");
   const exceptions = returning.map(({ exception }) => exception);
   enqueueTasks(tx, RETURN_EXCEPTION_TASK, exceptions, now);
-  for (const { command, output } of accepted) recordActs(tx, command, output.exception, now);
+  for (const { command, output } of accepted) {
+    const { account_id, id, assigned_offramp_id: offramp_id } = output.exception;
+    if (offramp_id === null) continue;
+    const detail = { bank_exception_id: id };
+    const entry = { ...actOf(command), account_id, record: `offramp:${offramp_id}`, detail };
+    recordAudit(tx, entry, now);
+  }
 }
 
-/** In the operator's audit log, and in that of the account whose payout it was assigned to. */
-function recordActs(
+/** In the operator's account: the audit entry, and other proposals about the exception. */
+export function recordDecided(
   tx: Transaction,
   command: Command<ResolveRequest>,
-  { account_id, id, resolution, reason, assigned_offramp_id: offramp_id }: BankException,
+  offramp_id: string | null,
   now: Date,
 ): void {
-  const actor = actorOf(command);
-  const act = { actor, action: `bank_exception.${resolution!}` as const, reason: reason! };
-  const record = `bank_exception:${id}`;
-  recordAudit(tx, { ...act, account_id: command.account_id, record, detail: { offramp_id } }, now);
-  if (offramp_id === null) return;
-  const detail = { bank_exception_id: id };
-  recordAudit(tx, { ...act, account_id, record: `offramp:${offramp_id}`, detail }, now);
+  const { account_id, input } = command;
+  checkProposals(tx, [{ account_id, id: input.exception_id }], now);
+  const record = `bank_exception:${input.exception_id}`;
+  recordAudit(tx, { ...actOf(command), account_id, record, detail: { offramp_id } }, now);
+}
+
+function actOf(command: Command<ResolveRequest>) {
+  const { resolution, reason } = command.input;
+  return { actor: actorOf(command), action: `bank_exception.${resolution!}` as const, reason };
 }

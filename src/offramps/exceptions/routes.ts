@@ -10,6 +10,7 @@ import { isId } from "../../platform/ids.ts";
 import { Problems } from "../../platform/problems.ts";
 import { closedObject, optionalText } from "../../platform/schema-parts.ts";
 import { type ApprovedResolutionDeps, resolveWithApproval } from "./approved-resolutions.ts";
+import { answerResolved } from "./decide-in-steps.ts";
 import { EXCEPTION_STATUSES, RESOLUTIONS } from "./model.ts";
 import { BankExceptionAnswer, BankExceptionsAnswer, renderExceptions } from "./render.ts";
 import { listBankExceptions } from "./store.ts";
@@ -78,14 +79,16 @@ export function addExceptionRoutes(addRoute: AddRoute, deps: ExceptionDeps): voi
       ...(["insufficient_scope", "currency_mismatch", "invalid_transition"] as const),
       ...(["value_too_long", "on_hold"] as const),
     ],
-    handle: ({ caller, params, body, problems, command }) => {
+    handle: async ({ caller, params, body, problems, command }) => {
       requireOperator(caller.account_id);
       const { resolution = null, reason = "" } = body;
       const read = readOfframpId(body.offramp_id, [
         ...problems,
         ...reasonProblems(reason, problems),
       ]);
-      return submit(command({ exception_id: params.exception_id, resolution, reason, ...read }));
+      const { exception_id } = params;
+      const request = command({ exception_id, resolution, reason, ...read });
+      return answerResolved(deps, await submit(request));
     },
   });
 }

@@ -47,6 +47,8 @@ export type ExecutorDeps = {
     credential_ids: string[],
     account_ids: string[],
     real_time: Date,
+    /** The account of the transaction, if it is of one. */
+    tenant_id?: string,
   ) => Promise<Set<string>>;
   /** Called after a commit, so that a worker of this process looks for tasks at once. */
   afterCommit: () => void;

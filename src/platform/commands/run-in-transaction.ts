@@ -21,10 +21,11 @@ export async function runInTransaction(
   const { outcomes, written } = attempt;
   const commands = [...attempt.commands.values()];
   const actor_ids = [...new Set(commands.map((one) => one.actor_account_id ?? one.account_id))];
+  const tenant_id = tx.by_account ? commands[0]!.account_id : undefined;
   const credential_ids = [...new Set(commands.map((command) => command.credential_id))];
   const weighing = use_case.weigh?.(tx, commands) ?? null;
   const [active, stored, account_keys, weights, loaded_at_once] = await Promise.all([
-    deps.findActiveCredentials(tx, credential_ids, actor_ids, realTime(deps.clock)),
+    deps.findActiveCredentials(tx, credential_ids, actor_ids, realTime(deps.clock), tenant_id),
     findStoredAnswers(tx, commands),
     deps.keyring.openAccounts(tx, commands),
     weighing,

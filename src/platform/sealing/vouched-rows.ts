@@ -62,25 +62,30 @@ type Values = Record<string, unknown>;
 
 /**
  * `key` is the primary key, `columns` what else is covered. A row must have all of them when it is
- * written: what the database fills in by itself cannot be covered.
+ * written: what the database fills in by itself cannot be covered. `added` are columns that came
+ * later: a row in which all are null has the MAC that it had without them.
  */
 export function vouchedTable(
   table: string,
   key: readonly string[],
   columns: readonly string[],
-  only?: string,
+  { only, added = [] }: { only?: string; added?: readonly string[] } = {},
 ): VouchedTable {
-  const mac = rowMac(table, ...key, ...columns);
+  const first = rowMac(table, ...key, ...columns);
+  const extended = rowMac(table, ...key, ...columns, ...added);
+  const macOf = (row: object) =>
+    added.every((name) => (row as Values)[name] === null) ? first : extended;
+  const all = [...columns, ...added];
   const toValues = (row: object) => {
     const values: Record<string, MacValue> = {};
-    for (const name of [...key, ...columns]) values[name] = toMacValue((row as Values)[name]);
+    for (const name of [...key, ...all]) values[name] = toMacValue((row as Values)[name]);
     return values;
   };
   const nameOf = (row: object) =>
     `${table} ${key.map((name) => textOf((row as Values)[name])).join(" ")}`;
   const holds: VouchedTable["holds"] = (session, row) => {
     const { mac: stored = null } = row as { mac?: Buffer | null };
-    return mac.holds(session, { ...toValues(row), mac: stored });
+    return macOf(row).holds(session, { ...toValues(row), mac: stored });
   };
   const isVouched = (session: MacBearer, row: object) => {
     if (holds(session, row)) return true;
@@ -89,9 +94,9 @@ export function vouchedTable(
     return false;
   };
   return {
-    ...{ table, key, columns, only, holds, nameOf },
+    ...{ table, key, columns: all, only, holds, nameOf },
     withMacs: (session, rows) =>
-      rows.map((row) => ({ ...row, mac: mac.make(session, toValues(row)) })),
+      rows.map((row) => ({ ...row, mac: macOf(row).make(session, toValues(row)) })),
     assertVouched: (session, rows) => {
       for (const row of rows) {
         if (isVouched(session, row)) continue;

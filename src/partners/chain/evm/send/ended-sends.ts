@@ -8,12 +8,9 @@ const ENDS = ["final", "refused"];
  * carries a MAC as soon as it has ended; before, nothing is concluded from its state but that it
  * has to be looked for on the chain.
  */
-export const ENDED_SENDS = vouchedTable(
-  "evm_sends",
-  ["key"],
-  ["state", "tx_id", "gas_cost"],
-  `state in ('${ENDS.join("', '")}')`,
-);
+export const ENDED_SENDS = vouchedTable("evm_sends", ["key"], ["state", "tx_id", "gas_cost"], {
+  only: `state in ('${ENDS.join("', '")}')`,
+});
 
 /** The MAC of a send that ends like this. */
 export function endOf(
