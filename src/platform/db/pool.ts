@@ -4,7 +4,6 @@ import { currentCaller } from "./caller-context.ts";
 import { ConnectionTurns, REQUEST_TURNS, TASK_TURNS } from "./connection-turns.ts";
 import { readHosts } from "./hosts.ts";
 import { DatabaseUnavailableError } from "./outages.ts";
-import { readTime, TIMESTAMPTZ_OID } from "./read-time.ts";
 
 type PoolOptions = {
   /** Of one host or several (readHosts). */
@@ -40,11 +39,10 @@ const NONE_FREE = "timeout exceeded when trying to connect";
 const INT8_OID = 20;
 // int8 becomes BigInt: a JavaScript number would round large amounts.
 const types: pg.CustomTypesConfig = {
-  getTypeParser: ((oid: number, format: "text" | "binary") => {
-    if (oid === INT8_OID && format !== "binary") return BigInt;
-    if (oid === TIMESTAMPTZ_OID && format !== "binary") return readTime;
-    return pg.types.getTypeParser(oid, format);
-  }) as typeof pg.types.getTypeParser,
+  getTypeParser: ((oid: number, format: "text" | "binary") =>
+    oid === INT8_OID && format !== "binary"
+      ? BigInt
+      : pg.types.getTypeParser(oid, format)) as typeof pg.types.getTypeParser,
 };
 
 export function openPool(options: PoolOptions): ConnectionPool {
