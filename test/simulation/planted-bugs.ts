@@ -28,15 +28,17 @@ export const BUGS: readonly Bug[] = [
     name: "the cursor moves before the page is handled",
     file: "src/partners/read-on.ts",
     text: lines(
-      "    if (items.length > 0) await take(items);",
+      "    if (items.length > 0) await take(items, keepCursor);",
       "    if (cursor === null || cursor === before) return;",
-      "    await updateCursor(database, cursor_name, cursor, now);",
+      "    reached = cursor;",
+      "    if (!is_kept) await updateCursor(database, cursor_name, cursor, now);",
     ),
     instead: lines(
       "    if (cursor !== null && cursor !== before)",
       "      await updateCursor(database, cursor_name, cursor, now);",
-      "    if (items.length > 0) await take(items);",
+      "    if (items.length > 0) await take(items, keepCursor);",
       "    if (cursor === null || cursor === before) return;",
+      "    reached = cursor;",
     ),
   },
   {
