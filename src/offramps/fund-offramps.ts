@@ -29,11 +29,12 @@ export async function fundOfframps(
   deps: FundingRules & { keyring: Keyring; renderer: OfframpRenderer },
   quote: Quote,
   now: Date,
+  limit = CHUNK,
 ): Promise<boolean> {
   const { account_id, user_id } = quote;
   const is_funded = quote.funded_at !== null;
   const status_message = is_funded ? null : await describeShortage(tx, deps, quote);
-  const rows = await claimUnfunded(tx, quote, status_message, CHUNK);
+  const rows = await claimUnfunded(tx, quote, status_message, limit);
   const keys = await deps.keyring.openUserKeys(tx, [{ account_id, user_id }]);
   const offramps = toOfframps(rows, keys);
   const changes = offramps.flatMap((entry) =>

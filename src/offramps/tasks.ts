@@ -1,9 +1,11 @@
 import type { ChainPort } from "../partners/chain/port.ts";
 import { partnerTask } from "../partners/partner-task.ts";
 import { AccountMap } from "../platform/account-map.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { SECOND_MS } from "../platform/durations.ts";
 import { oneByOne } from "../platform/tasks/one-by-one.ts";
+import { PartSize } from "../platform/tasks/part-size.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { SlowWork } from "../platform/tasks/slow-work.ts";
 import { splitByBytes } from "../platform/tasks/split-by-bytes.ts";
@@ -50,6 +52,7 @@ type OfframpTaskDeps = SendDeps &
   FetchDeps &
   FlagDeps &
   ReturnDeps & {
+    clock: Clock;
     chain: ChainPort;
     prices: CurrentPrices;
   };
@@ -81,11 +84,12 @@ const FETCH_LIMITS = { per_account: 40, of_all: 400 };
  */
 export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
   const slow = new SlowWork(FETCH_LIMITS);
+  const part = new PartSize(CHUNK);
   return [
-    partnerTask(deps.database, WATCH_CHAINS_TASK, async (now) => {
-      await recordDeposits(deps.database, deps.chain, now);
+    partnerTask(deps.database, WATCH_CHAINS_TASK, async () => {
+      await recordDeposits(deps.database, deps.chain, deps.clock);
     }),
-    partnerTask(deps.database, READ_BANK_TASK, (now) => readBank(deps, now)),
+    partnerTask(deps.database, READ_BANK_TASK, () => readBank(deps, deps.clock)),
     { kind: ANNOUNCE_TRANSFER_TASK, set_max: 50, handle: (set) => announceTransfers(deps, set) },
     quoteTask(deps, FUND_QUOTE_TASK, async (tx, quote, now) => {
       const { decision } = await fundFromDeposits(tx, deps, quote, now);
@@ -93,12 +97,17 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
       if (decision === "short") enqueueTasks(tx, FUND_OFFRAMPS_TASK, [quote], now);
       return null;
     }),
-    quoteTask(deps, FUND_OFFRAMPS_TASK, async (tx, quote, now, attempts) => {
-      // After a failure they are assessed apart, so that one of them does not stop the others.
-      const is_joined = quote.funded_at !== null && attempts === 0;
-      const fund = is_joined ? fundAndAssess : fundOfframps;
-      return (await fund(tx, deps, quote, now)) ? now : null;
-    }),
+    quoteTask(
+      deps,
+      FUND_OFFRAMPS_TASK,
+      async (tx, quote, now, attempts) => {
+        // After a failure they are assessed apart, so that one of them does not stop the others.
+        const is_joined = quote.funded_at !== null && attempts === 0;
+        const fund = is_joined ? fundAndAssess : fundOfframps;
+        return (await fund(tx, deps, quote, now, part.size)) ? now : null;
+      },
+      (took_ms) => part.note(took_ms),
+    ),
     closeQuoteTask(deps),
     inParts(deps, ASSESS_OFFRAMP_TASK, (set, tasks, seen) => assess(deps, set, tasks, seen)),
     { kind: FAIL_LAPSED_TASK, set_max: 20, handle: (set) => failLapsedOfframps(deps, set) },
@@ -157,21 +166,28 @@ type QuoteWork = (
 ) => Promise<Date | null>;
 
 /** Processes one quote at a time, each in its own transaction; a returned date reschedules it. */
-function quoteTask({ database }: OfframpTaskDeps, kind: string, work: QuoteWork): TaskHandler {
+function quoteTask(
+  { database }: OfframpTaskDeps,
+  kind: string,
+  work: QuoteWork,
+  noteTime: (took_ms: number) => void = () => {},
+): TaskHandler {
   return {
     kind,
     set_max: 20,
     handle: (set) =>
-      oneByOne(database, set, (task) =>
-        database.transaction(async (tx) => {
+      oneByOne(database, set, async (task) => {
+        const begun_ms = performance.now();
+        await database.transaction(async (tx) => {
           const tasks = await set.lock(tx, [task]);
           if (tasks.length === 0) return;
           const [quote] = await findQuotes(tx, [toKey(task)]);
           const again_at = quote ? await work(tx, quote, set.now, task.attempts) : null;
           if (again_at) set.postpone(tx, tasks, again_at);
           else set.finish(tx, tasks);
-        }),
-      ),
+        });
+        noteTime(performance.now() - begun_ms);
+      }),
   };
 }
 
@@ -193,7 +209,7 @@ function closeQuoteTask(deps: OfframpTaskDeps): TaskHandler {
       const names = [...new Set(unpaid.map((quote) => quote.deposit_token_chain))];
       const times = await Promise.all(names.map((name) => chain.finalUntil(name, set.now)));
       const final_until = new Map(names.map((name, at) => [name, times[at]!]));
-      const behind = await recordDeposits(database, chain, set.now, names);
+      const behind = await recordDeposits(database, chain, deps.clock, names);
       const { handle } = quoteTask(deps, CLOSE_QUOTE_TASK, async (tx, quote, now) => {
         const { deposit_token_chain: name, account_id } = quote;
         // What was sent in time may not be credited yet.

@@ -2,6 +2,7 @@ import { LIST_TRANSFER_TASK } from "../balances/set-aside-store.ts";
 import { reassessOfframps } from "../offramps/reassess-offramps.ts";
 import { listWaitingIds } from "../offramps/store.ts";
 import { partnerTask } from "../partners/partner-task.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { FIRST_ID } from "../platform/ids.ts";
 import { recordByRecord } from "../platform/tasks/one-by-one.ts";
@@ -27,13 +28,13 @@ import {
 type OnrampTaskDeps = CreditDeps &
   DepositMoveDeps &
   OnrampDeliveryDeps &
-  ListTransferDeps & { index_key: Buffer; screenUsers: ScreenUsers };
+  ListTransferDeps & { clock: Clock; index_key: Buffer; screenUsers: ScreenUsers };
 
 /** The background work of onramps, each kind as sets of due tasks. */
 export function onrampTasks(deps: OnrampTaskDeps): TaskHandler[] {
   const locked = new Map<string, number>();
   return [
-    partnerTask(deps.database, READ_CREDITS_TASK, (now) => recordCredits(deps, now)),
+    partnerTask(deps.database, READ_CREDITS_TASK, () => recordCredits(deps, deps.clock)),
     { kind: LIST_TRANSFER_TASK, set_max: 20, handle: (set) => listTransfers(deps, set) },
     { kind: MOVE_DEPOSIT_TASK, set_max: 20, handle: (set) => moveDeposits(deps, set, locked) },
     { kind: DELIVER_ONRAMP_TASK, set_max: 20, handle: (set) => screenAndDeliver(deps, set) },

@@ -8,7 +8,7 @@ const PARTNERS_ASKED_EVERY_MS = 1_000;
 export function partnerTask(
   database: Database,
   kind: string,
-  ask: (now: Date) => Promise<void>,
+  ask: () => Promise<void>,
 ): TaskHandler {
   const isRecurring = (task: Task) => task.record_id === task.account_id;
   return {
@@ -16,7 +16,7 @@ export function partnerTask(
     set_max: 200,
     sets_at_once: 1,
     handle: async (set) => {
-      await ask(set.now);
+      await ask();
       await database.transaction(async (tx) => {
         const tasks = await set.lock(tx);
         const next = new Date(set.now.getTime() + PARTNERS_ASKED_EVERY_MS);

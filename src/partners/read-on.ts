@@ -1,3 +1,4 @@
+import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { findCursor, updateCursor } from "./cursor-store.ts";
 
@@ -13,8 +14,8 @@ export async function readOn<Item>(
   database: Database,
   cursor_name: string,
   list: (cursor: string | null) => Promise<{ items: Item[]; cursor: string | null }>,
-  take: (items: Item[], keepCursor: () => void) => Promise<void>,
-  now: Date,
+  take: (items: Item[], now: Date, keepCursor: () => void) => Promise<void>,
+  clock: Pick<Clock, "now">,
 ): Promise<void> {
   let is_kept = false;
   const keepCursor = () => {
@@ -24,7 +25,9 @@ export async function readOn<Item>(
   for (let page = 0; page < PAGES_MAX; page += 1) {
     const before: string | null = is_kept ? reached : await findCursor(database, cursor_name);
     const { items, cursor } = await list(before);
-    if (items.length > 0) await take(items, keepCursor);
+    // A long run must not record what happened after its beginning with the time of its beginning.
+    const now = clock.now();
+    if (items.length > 0) await take(items, now, keepCursor);
     if (cursor === null || cursor === before) return;
     reached = cursor;
     if (!is_kept) await updateCursor(database, cursor_name, cursor, now);

@@ -60,7 +60,7 @@ export function addSandboxCryptoDepositRoute(addRoute: AddRoute, deps: CryptoDep
       found.throwIfAny();
       const { sender, chain: blockchain, mined_at, amount, ...shown } = transfer!;
       await insertSandboxTransfer(database, transfer!, nameRequest(request));
-      await recordDeposits(database, chain, now);
+      await recordDeposits(database, chain, clock);
       wake();
       return writeDeposit({
         crypto_deposit: {

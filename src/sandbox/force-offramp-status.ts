@@ -241,7 +241,7 @@ async function payQuote(deps: ForceDeps, offramp: Offramp, by: ForcedBy): Promis
       mined_at: new Date(Math.min(now.getTime(), quote.expires_at.getTime())),
     });
   }
-  await recordDeposits(database, chain, now);
+  await recordDeposits(database, chain, clock);
   await database.transaction((tx) => fundFromDeposits(tx, deps, quote, now));
   for (let has_more = true; has_more; ) {
     has_more = await database.transaction(async (tx) => {

@@ -90,7 +90,7 @@ async function payIn(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
     booked_at: now,
     created_by: onramp.account_id,
   });
-  await recordCredits(deps, now);
+  await recordCredits(deps, deps.clock);
   const [line] = await findLines(deps.database, deps.operator_id, [bank_reference]);
   await changeLocked(deps, line!.id, {
     status: "matching",

@@ -91,7 +91,7 @@ function addDepositRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
       await insertSandboxCredit(database, { ...credit, created_by: account_id });
       // Another account may have used it at the same time.
       if (await isOfAnother()) throw Refusal.of([REFERENCE_TAKEN]);
-      await recordCredits(deps, now);
+      await recordCredits(deps, clock);
       wake();
       const lines = await findLines(database, operator_id, [bank_reference]);
       const rows = lines.filter(

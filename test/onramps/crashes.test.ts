@@ -97,7 +97,7 @@ describe("a process that ends at any commit", { timeout: 90_000 }, () => {
       prices: { currentPrices: () => lastPrices(core.database) },
       rate_slippage_basis_points: 50,
     };
-    await recordCredits(deps, core.clock.now());
+    await recordCredits(deps, core.clock);
     const { deposits } = good(await server.call("GET", "/deposits?status=matching"));
     const row = await findDeposit(core.database, server.account_id, deposits[0].id);
     expect(await fundOnramp(deps, row!, core.clock.now())).toEqual({ taken: 100_400n });
@@ -171,7 +171,7 @@ describe("two lines of the bank that contradict each other", { timeout: 90_000 }
     const onramp = await openOnramp(server);
     bank.receive(credit(server, { text: onramp.code }));
     const deps = { ...core, bank: bank.port, operator_id: server.account_id };
-    await recordCredits(deps, core.clock.now());
+    await recordCredits(deps, core.clock);
     good(await act(server, conflict.id, "match", { onramp_id: onramp.id }));
     await runWith(core.database);
     const { deposit } = good(await server.call("GET", `/deposits/${conflict.id}`));

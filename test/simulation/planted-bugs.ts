@@ -28,7 +28,7 @@ export const BUGS: readonly Bug[] = [
     name: "the cursor moves before the page is handled",
     file: "src/partners/read-on.ts",
     text: lines(
-      "    if (items.length > 0) await take(items, keepCursor);",
+      "    if (items.length > 0) await take(items, now, keepCursor);",
       "    if (cursor === null || cursor === before) return;",
       "    reached = cursor;",
       "    if (!is_kept) await updateCursor(database, cursor_name, cursor, now);",
@@ -36,7 +36,7 @@ export const BUGS: readonly Bug[] = [
     instead: lines(
       "    if (cursor !== null && cursor !== before)",
       "      await updateCursor(database, cursor_name, cursor, now);",
-      "    if (items.length > 0) await take(items, keepCursor);",
+      "    if (items.length > 0) await take(items, now, keepCursor);",
       "    if (cursor === null || cursor === before) return;",
       "    reached = cursor;",
     ),

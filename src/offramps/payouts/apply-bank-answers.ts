@@ -5,6 +5,7 @@ import { postEntries } from "../../ledger/post-entries.ts";
 import type { BankAnswer, BankPort } from "../../partners/bank/port.ts";
 import { explainReasons } from "../../partners/bank/reasons/explain-reason.ts";
 import { readOn } from "../../partners/read-on.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { RecordKey } from "../../platform/db/rows.ts";
 import type { ModuleCore } from "../../platform/module.ts";
@@ -49,12 +50,12 @@ const ACCOUNTS_AT_ONCE = 4;
 const CURSOR = "bank";
 
 /** Reads the bank's new answers and applies each one once. */
-export async function readBank(deps: BankDeps, now: Date): Promise<void> {
+export async function readBank(deps: BankDeps, clock: Pick<Clock, "now">): Promise<void> {
   const list = async (cursor: string | null) => {
     const { answers, ...read } = await deps.bank.listAnswers(cursor, ANSWERS_PER_READ_MAX);
     return { items: answers, ...read };
   };
-  const take = async (read: BankAnswer[]) => {
+  const take = async (read: BankAnswer[], now: Date) => {
     const waiting = [...Map.groupBy(read, (answer) => answer.account_id)];
     const applyNext = async () => {
       for (let next = waiting.shift(); next; next = waiting.shift()) {
@@ -69,7 +70,7 @@ export async function readBank(deps: BankDeps, now: Date): Promise<void> {
     const failed = ended.find((one) => one.status === "rejected");
     if (failed) throw failed.reason;
   };
-  await readOn(deps.database, CURSOR, list, take, now);
+  await readOn(deps.database, CURSOR, list, take, clock);
 }
 
 /** In their order, by number and by the size of the offramps' details. */

@@ -23,7 +23,7 @@ import { lockKycs } from "../../users/kyc-store.ts";
 import type { Kyc } from "../../users/model.ts";
 import { assertAsLast } from "../assert-offramps.ts";
 import { listUnfunded } from "../claim-store.ts";
-import { CHUNK, fundOne, isUnfunded } from "../fund-offramps.ts";
+import { fundOne, isUnfunded } from "../fund-offramps.ts";
 import { closedGate, type Gate, type GatePolicy } from "../gates.ts";
 import { endedInvoiceProblems, invoiceKeys, namedPayeeProblem } from "../invoice-problems.ts";
 import type { Offramp } from "../model.ts";
@@ -88,8 +88,9 @@ export async function fundAndAssess(
   deps: OfframpAssessDeps,
   quote: RecordKey,
   now: Date,
+  limit: number,
 ): Promise<boolean> {
-  const seen = await listUnfunded(tx, quote, CHUNK);
+  const seen = await listUnfunded(tx, quote, limit);
   const { offramps, gates } = await lockForGates(tx, deps, seen, seen);
   // Others may have changed before they were locked.
   const unfunded = offramps.filter(({ offramp }) => isUnfunded(offramp));

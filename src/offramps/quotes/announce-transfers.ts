@@ -4,6 +4,7 @@ import {
   type TransferStatus,
 } from "../../partners/chain/port.ts";
 import { AccountMap } from "../../platform/account-map.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
@@ -24,13 +25,13 @@ type Checked = { quote: Quote; status: TransferStatus | null };
  * read from the deposits, whoever named them.
  */
 export async function announceTransfers(
-  { database, chain }: { database: Database; chain: ChainPort },
+  { database, chain, clock }: { database: Database; chain: ChainPort; clock: Clock },
   set: TaskSet,
 ): Promise<void> {
   const keys = set.tasks.map(toKey);
   const named = (await findQuotes(database, keys)).filter(({ tx_id }) => tx_id !== null);
   for (const quote of named) await announce(chain, quote, set.now);
-  await recordDeposits(database, chain, set.now);
+  await recordDeposits(database, chain, clock);
   const checked = await Promise.all(named.map((quote) => check(chain, quote)));
   await database.transaction(async (tx) => {
     const tasks = await set.lock(tx);

@@ -18,6 +18,7 @@ import { postEntries } from "../../ledger/post-entries.ts";
 import type { ChainPort, Transfer } from "../../partners/chain/port.ts";
 import { readOn } from "../../partners/read-on.ts";
 import { AccountMap } from "../../platform/account-map.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { limitLockWait } from "../../platform/db/lock-wait.ts";
 import { isDatabaseError, isLockConflict } from "../../platform/db/outages.ts";
@@ -45,7 +46,7 @@ type Behind = Set<string>;
 export async function recordDeposits(
   database: Database,
   chain: ChainPort,
-  now: Date,
+  clock: Pick<Clock, "now">,
   names: readonly Chain[] = chain.chains,
 ): Promise<ReadonlySet<string>> {
   const behind: Behind = new Set();
@@ -58,11 +59,11 @@ export async function recordDeposits(
       );
       return { items: transfers, ...read };
     };
-    const take = async (transfers: Transfer[], keepCursor: () => void) => {
+    const take = async (transfers: Transfer[], now: Date, keepCursor: () => void) => {
       const is_whole = await creditTransfers(database, transfers, behind, now);
       if (!is_whole) keepCursor();
     };
-    await readOn(database, `chain:${name}`, list, take, now);
+    await readOn(database, `chain:${name}`, list, take, clock);
   }
   return behind;
 }

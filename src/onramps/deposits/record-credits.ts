@@ -4,6 +4,7 @@ import { fiatDepositReceived } from "../../ledger/onramp-postings.ts";
 import { postEntries } from "../../ledger/post-entries.ts";
 import type { BankCredit, BankPort } from "../../partners/bank/port.ts";
 import { readOn } from "../../partners/read-on.ts";
+import type { Clock } from "../../platform/clock.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { KEY_BYTES } from "../../platform/encryption/cipher.ts";
 import { createSubjectKeys } from "../../platform/encryption/keyring.ts";
@@ -25,12 +26,13 @@ const CREDITS_PER_READ_MAX = 200;
 const CURSOR = "bank credits";
 
 /** Reads the bank's new lines and records each one once. */
-export async function recordCredits(deps: CreditDeps, now: Date): Promise<void> {
+export async function recordCredits(deps: CreditDeps, clock: Pick<Clock, "now">): Promise<void> {
   const list = async (cursor: string | null) => {
     const { credits, ...read } = await deps.bank.listCredits(cursor, CREDITS_PER_READ_MAX);
     return { items: credits, ...read };
   };
-  await readOn(deps.database, CURSOR, list, (credits) => takeCredits(deps, credits, now), now);
+  const take = (credits: BankCredit[], now: Date) => takeCredits(deps, credits, now);
+  await readOn(deps.database, CURSOR, list, take, clock);
 }
 
 /** One transaction for all lines: they all belong to the operator's account. */

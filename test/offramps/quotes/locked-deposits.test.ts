@@ -46,7 +46,7 @@ it("locks of one account delay only its own deposits; all are credited once", as
   const locked = { account_id: server.account_id, quote_id: await addQuote(server, user_id) };
   const free = { account_id: other.account_id, quote_id: await addOtherQuote() };
   for (const owner of [locked, free, free, locked, free]) await transfer(owner);
-  const read = () => recordDeposits(server.core.database, chain, server.core.clock.now());
+  const read = () => recordDeposits(server.core.database, chain, server.core.clock);
   const unlock = await lockUser(user_id);
   try {
     for (let time = 0; time < 2; time += 1) {

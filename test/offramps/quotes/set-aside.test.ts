@@ -142,7 +142,7 @@ describe("several readers of one page", () => {
     const quote_id = await addQuote(server, await addApprovedUser(server));
     const chain = await chainWith(quote_id, { tx_id: txId("four readers"), amount: 2n ** 70n });
     const { database, clock } = server.core;
-    const read = () => recordDeposits(database, chain, clock.now());
+    const read = () => recordDeposits(database, chain, clock);
     await Promise.all([read(), read(), read(), read()]);
     await settle(server);
     const [listed, ...others] = await unmatched();
@@ -169,7 +169,7 @@ describe("several readers of one page", () => {
         throw Object.assign(new pg.DatabaseError("out of range", 0, "error"), { code: "22003" });
       }) as typeof database.transaction,
     };
-    await recordDeposits(refusing, chain, clock.now());
+    await recordDeposits(refusing, chain, clock);
     expect(is_first).toBe(false);
     await settle(server);
     expect(await unmatched()).toEqual([]);
