@@ -83,9 +83,10 @@ export async function finishWithEffects(
   database: Database,
   set: TaskSet,
   by: string,
+  of?: readonly Task[],
 ): Promise<Task[]> {
   return database.transaction(async (tx) => {
-    const tasks = await set.lock(tx);
+    const tasks = await set.lock(tx, of);
     writeEffects(tx, tasks, by);
     set.finish(tx, tasks);
     return tasks;

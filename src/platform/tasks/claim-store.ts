@@ -19,6 +19,8 @@ type ClaimQuery = {
    * so that it left nothing due; then the oldest tasks are claimed, whosever they are.
    */
   turn?: string | null;
+  /** The set begins with the next account: of the set before, maybe only this one was served. */
+  after?: string | null;
 };
 
 /** Comes before all accounts. */
@@ -54,7 +56,7 @@ export async function claimTasks(database: Database, query: ClaimQuery): Promise
     lease_id,
     lease_ms,
     now,
-    tasks: query.turn ? inTurns(tasks) : tasks,
+    tasks: inTurns(tasks, query.after ?? FIRST_TURN),
     more,
     turn,
     held_until_ms,
@@ -62,15 +64,24 @@ export async function claimTasks(database: Database, query: ClaimQuery): Promise
   };
 }
 
-/** The first of each account, then the second: many handlers work off a set one after the other. */
-function inTurns<Own extends Task>(tasks: readonly Own[]): Own[] {
+/**
+ * The first of each account, then the second, beginning with the account that follows another:
+ * many handlers work off a set one after the other, and put the rest of it back after a while.
+ */
+function inTurns<Own extends Task>(tasks: readonly Own[], after: string): Own[] {
   const counts = new Map<string, number>();
   const turns = tasks.map((task) => {
     const turn = counts.get(task.account_id) ?? 0;
     counts.set(task.account_id, turn + 1);
     return { task, turn };
   });
-  return turns.sort((a, b) => a.turn - b.turn).map(({ task }) => task);
+  const hasBeen = ({ account_id }: Task) => Number(account_id <= after);
+  const compareAccounts = (a: Task, b: Task) =>
+    hasBeen(a) - hasBeen(b) ||
+    Number(a.account_id > b.account_id) - Number(a.account_id < b.account_id);
+  return turns
+    .sort((a, b) => a.turn - b.turn || compareAccounts(a.task, b.task))
+    .map(({ task }) => task);
 }
 
 type Found = Task & { is_claimed: boolean };

@@ -60,6 +60,7 @@ export function createPump(
       }
       more = claim.more;
       queue.turn = claim.turn;
+      if (first) queue.begun_with = first.account_id;
     } finally {
       queue.claimed(more);
     }
@@ -98,5 +99,6 @@ function claimFor(
     limit: queue.limit,
     not_of: withoutPlace(queue),
     turn: queue.turn,
+    after: queue.begun_with,
   });
 }

@@ -11,6 +11,8 @@ export type TaskQueue = {
   account_ids: string[];
   /** Of the claim before (`claimTasks`). */
   turn: string | null;
+  /** With whose tasks the set before began. */
+  begun_with: string | null;
   /** The claim succeeded or failed; `more` if there may be further due tasks. */
   claimed(more: boolean): void;
   /** For how long a set with so many tasks used the database. */
@@ -74,6 +76,7 @@ export function createQueues(
         limit: failed ? 1 : handler.set_max,
         account_ids: [],
         turn: null,
+        begun_with: null,
         claimed: (more) => {
           state.claiming = false;
           state.due ||= more;

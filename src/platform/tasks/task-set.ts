@@ -19,7 +19,7 @@ import type { Task } from "./tasks.ts";
  *     });
  */
 export type TaskSet = {
-  /** In order of due time; in a backlog the accounts take turns. */
+  /** Of each account in order of due time; the accounts take turns. */
   tasks: readonly Task[];
   now: Date;
   /**

@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
 import { type Database, openDatabase } from "../../../src/platform/db/database.ts";
 import { type ObservedStatement, observeStatements } from "../../../src/platform/db/observe.ts";
 import { claimTasks } from "../../../src/platform/tasks/claim-store.ts";
+import { oneByOne } from "../../../src/platform/tasks/one-by-one.ts";
 import { realTime } from "../../../src/platform/tasks/real-time.ts";
 import type { TaskSet } from "../../../src/platform/tasks/task-set.ts";
 import {
@@ -107,6 +108,29 @@ describe.each(ways)("sets %s", (_, by_account) => {
     fixture.startWorker([handler], { database });
     await waitFor(async () => (await fixture.countTasks()) === 60);
     expect(sets).toEqual(Array(5).fill(Array(20).fill(alone)));
+  });
+
+  test("begin with the next account where they end early, without a backlog", async () => {
+    const earlier = new Date(fixture.clock.now().getTime() - 1_000);
+    await addAccounts(1, 10, earlier);
+    // Some of their ids come before that of the first, some after it.
+    const others = await addAccounts(6, 1);
+    const done: string[] = [];
+    const handle = (set: TaskSet) =>
+      oneByOne(
+        database,
+        set,
+        async (task) => {
+          await sleep(20);
+          await finishWithEffects(database, set, "worker", [task]);
+          done.push(task.account_id);
+        },
+        10,
+      );
+    fixture.startWorker([{ kind: "plain", set_max: 20, sets_at_once: 1, handle }], { database });
+    await waitFor(() => others.every((account_id) => done.includes(account_id)));
+    expect(done.length).toBeLessThanOrEqual(1 + 6 + 1);
+    await waitFor(async () => (await fixture.countTasks()) === 0);
   });
 
   test("of tasks that failed are of each account in turn, however long others take", async () => {
