@@ -1,5 +1,6 @@
 import { openAddress } from "../balances/refund-store.ts";
 import { lowerAscii } from "../catalogue/text.ts";
+import { offrampIdOf } from "../offramps/payouts/model.ts";
 import { type FiatDepositRow, openDeposits } from "../onramps/deposits/store.ts";
 import { type OnrampRow, openOnramps } from "../onramps/store.ts";
 import { digestBeneficiary, digestRecipient, isPartOf } from "../partners/sandbox-digests.ts";
@@ -7,7 +8,8 @@ import { possibleBeneficiaries } from "../payment-details/payee.ts";
 import { findPaymentDetails, toPaymentDetails } from "../payment-details/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
-import { eachPage } from "./checks.ts";
+import { isId } from "../platform/ids.ts";
+import { eachPage, eachPageAbove } from "./checks.ts";
 
 type Secrets = { keyring: Keyring; index_key: Buffer };
 
@@ -31,27 +33,63 @@ export async function verifyRecipients(
 
 /** The partners paid nothing that no record asked for. */
 async function checkStrays(session: Session, account_id: string): Promise<string | null> {
-  const [payment] = await session.query<{ end_to_end_id: string }>(
-    `select b.end_to_end_id from sandbox_bank_payouts b
-     where b.account_id = $1 and not exists (select from payouts p where p.account_id = $1
-       and p.end_to_end_id = b.end_to_end_id and p.status <> 'recorded')
-     order by 1 limit 1`,
-    [account_id],
+  return (await checkStrayPayments(session, account_id)) ?? checkStraySends(session, account_id);
+}
+
+/** The attempts are looked up and not joined: they may be on another node than the payments. */
+function checkStrayPayments(session: Session, account_id: string): Promise<string | null> {
+  return eachPage<{ id: string }>(
+    session,
+    account_id,
+    `select end_to_end_id as id from sandbox_bank_payouts
+     where account_id = $1 and end_to_end_id > $2 order by end_to_end_id limit $3`,
+    async (payments) => {
+      const offramp_ids = payments.map(({ id }) => offrampIdOf(id)).filter((id) => id !== null);
+      const sent = await session.query<{ end_to_end_id: string }>(
+        `select end_to_end_id from payouts
+         where account_id = $1 and offramp_id = any($2::uuid[]) and status <> 'recorded'`,
+        [account_id, offramp_ids],
+      );
+      const known = new Set(sent.map(({ end_to_end_id }) => end_to_end_id));
+      const stray = payments.find(({ id }) => !known.has(id));
+      return stray ? `the bank has a payment ${stray.id} that was never sent` : null;
+    },
+    "",
   );
-  if (payment) return `the bank has a payment ${payment.end_to_end_id} that was never sent`;
-  const [send] = await session.query<{ key: string }>(
-    `select s.key from sandbox_sends s
-     where starts_with(s.key, 'refund:' || $2 || ':') and not exists (
-       select from refunds r where r.account_id = $1 and r.status in ('sending', 'sent')
-         and s.key = 'refund:' || $2 || ':' || r.id)
-       or starts_with(s.key, 'onramp:' || $2 || ':') and not exists (
-       select from onramps o where o.account_id = $1 and o.delivery in ('sending', 'sent')
-         and s.key = 'onramp:' || $2 || ':' || o.id)
-     order by 1 limit 1`,
-    // Once as an id, once as a part of texts.
-    [account_id, account_id],
-  );
-  return send ? `the chain has a transfer ${send.key} that was never sent` : null;
+}
+
+/** Keys of sends, and what is sent under them. */
+const SENT_RECORDS = {
+  refund: "select id from refunds where status in ('sending', 'sent')",
+  onramp: "select id from onramps where delivery in ('sending', 'sent')",
+} as const;
+
+async function checkStraySends(session: Session, account_id: string): Promise<string | null> {
+  for (const [kind, select] of Object.entries(SENT_RECORDS)) {
+    const prefix = `${kind}:${account_id}:`;
+    const fault = await eachPageAbove<{ key: string }>(
+      {
+        session,
+        query: `select key from sandbox_sends
+          where starts_with(key, $1) and key > $2 order by key limit $3`,
+        values: [prefix],
+        above: [""],
+        keyOf: ({ key }) => [key],
+      },
+      async (sends) => {
+        const ids = sends.map(({ key }) => key.slice(prefix.length));
+        const sent = await session.query<{ id: string }>(
+          `${select} and account_id = $1 and id = any($2::uuid[])`,
+          [account_id, ids.filter(isId)],
+        );
+        const known = new Set(sent.map(({ id }) => prefix + id));
+        const stray = sends.find(({ key }) => !known.has(key));
+        return stray ? `the chain has a transfer ${stray.key} that was never sent` : null;
+      },
+    );
+    if (fault) return fault;
+  }
+  return null;
 }
 
 type Attempt = {
