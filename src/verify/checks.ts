@@ -41,7 +41,7 @@ export function eachPage<Row extends { id: string }>(
   return eachPageAbove({ session, query, values: [account_id], above: [above], keyOf }, check);
 }
 
-export type Paged<Row> = {
+type Paged<Row> = {
   session: Session;
   /** Its parameters: these values, the key above which a page begins, the size of a page. */
   query: string;

@@ -25,9 +25,6 @@ const JOINS: Readonly<Record<string, string>> = {
   "select o.id from onramps o left join deposit_codes": "codes of onramps, read once",
   "with line as ( select number": "lines of banks' statements, read once",
   "select b.end_to_end_id as id, coalesce(p.status": "payments of banks' files, by pages",
-  "select r.account_id, r.id, r.user_id, r.address": "refunds and their sends, by pages",
-  "select r.*, s.key": "onramps and their sends, by pages",
-  "select r.*, null as tx_id": "returned deposits and their sends, by pages",
 };
 
 /** What a database distributed by account cannot run on one node. */
