@@ -27,20 +27,40 @@ export function inOrder(...checks: readonly Check[]): Check {
 
 /**
  * Passes rows to a check page by page, in order of their ids, until it finds an error. In the
- * query, $1 is the account, $2 the id above which a page begins, $3 the size of a page.
+ * query, $1 is the account, $2 the id above which a page begins, $3 the size of a page. An id that
+ * is a text may sort before all UUIDs: its first page begins above "".
  */
-export async function eachPage<Row extends { id: string }>(
+export function eachPage<Row extends { id: string }>(
   session: Session,
   account_id: string,
   query: string,
   check: (rows: Row[]) => Promise<string | null>,
+  above = FIRST_ID,
 ): Promise<string | null> {
-  for (let above_id = FIRST_ID; ; ) {
-    const rows = await session.query<Row>(query, [account_id, above_id, PAGE_ROWS]);
+  const keyOf = (row: Row) => [row.id];
+  return eachPageAbove({ session, query, values: [account_id], above: [above], keyOf }, check);
+}
+
+type Paged<Row> = {
+  session: Session;
+  /** Its parameters: these values, the key above which a page begins, the size of a page. */
+  query: string;
+  values: readonly unknown[];
+  above: readonly unknown[];
+  keyOf: (row: Row) => readonly unknown[];
+};
+
+/** The same for rows with a key of any columns. */
+export async function eachPageAbove<Row>(
+  { session, query, values, above, keyOf }: Paged<Row>,
+  check: (rows: Row[]) => Promise<string | null>,
+): Promise<string | null> {
+  for (let key = above; ; ) {
+    const rows = await session.query<Row>(query, [...values, ...key, PAGE_ROWS]);
     const last = rows.at(-1);
-    if (!last) return null;
+    if (last === undefined) return null;
     const fault = await check(rows);
     if (fault) return fault;
-    above_id = last.id;
+    key = keyOf(last);
   }
 }

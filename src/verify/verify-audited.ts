@@ -153,25 +153,3 @@ export async function verifyOwners(session: Session): Promise<string | null> {
   );
   return row ? deleted("the account", row.account_id) : null;
 }
-
-/** A second factor, of a person in any account, is there until somebody removed or reset it. */
-export async function verifyFactors(session: Session): Promise<string | null> {
-  const [row] = await session.query<{ record: string; action: string }>(
-    `select e.record, e.action from audit_entries e
-     where e.action in ('second_factor.create', 'passkey.create')
-       and case e.action when 'passkey.create'
-         then not exists (select from passkeys
-           where id = (e.detail::jsonb->>'passkey_id')::uuid)
-         else not exists (select from totp_factors
-           where person_id = substring(e.record from 8)::uuid) end
-       and not exists (select from audit_entries l where l.record = e.record and l.id > e.id
-         and (l.action in ('second_factor.reset', 'member.remove')
-           or (l.action = 'second_factor.remove' and e.action = 'second_factor.create')
-           or (l.action = 'passkey.remove' and e.action = 'passkey.create'
-             and l.detail::jsonb->>'passkey_id' = e.detail::jsonb->>'passkey_id')))
-     order by e.id limit 1`,
-  );
-  if (!row) return null;
-  const factor = row.action === "passkey.create" ? "a passkey" : "the second factor";
-  return `${factor} of ${row.record} is missing, but nobody removed it`;
-}

@@ -1,4 +1,4 @@
-import { isPayoutOf } from "../offramps/payouts/store.ts";
+import { findBankAnswers, isPayoutOf } from "../offramps/payouts/store.ts";
 import { hasAnswerMac } from "../partners/bank/file-bank/answer-mac.ts";
 import type { StoredAnswer } from "../partners/bank/file-bank/store.ts";
 import type { Session } from "../platform/db/database.ts";
@@ -35,10 +35,11 @@ export function verifyBankPayments(session: Session, account_id: string): Promis
       }
       return null;
     },
+    "",
   );
 }
 
-type Answer = Omit<StoredAnswer, "number"> & { id: string; is_applied: boolean };
+type Answer = Omit<StoredAnswer, "number"> & { id: string };
 
 /**
  * Each answer that was read from a bank's file has its MAC. Those that an earlier version wrote
@@ -52,20 +53,22 @@ export function verifyBankAnswers(
   return eachPage<Answer>(
     session,
     account_id,
-    `select a.bank_reference as id, a.account_id, a.bank_reference, a.end_to_end_id, a.kind,
-       a.amount, a.currency, a.trace_number, a.uetr, a.reason_codes, a.bank_account, a.paid_from,
-       a.mac, exists (select from bank_answers b where b.account_id = a.account_id
-         and b.bank_reference = a.bank_reference) as is_applied
-     from bank_file_answers a
-     where a.account_id = $1 and a.bank_reference > $2 order by a.bank_reference limit $3`,
+    `select bank_reference as id, account_id, bank_reference, end_to_end_id, kind, amount, currency,
+       trace_number, uetr, reason_codes, bank_account, paid_from, mac
+     from bank_file_answers
+     where account_id = $1 and bank_reference > $2 order by bank_reference limit $3`,
     async (answers) => {
-      for (const { id, is_applied, ...answer } of answers) {
-        if (answer.mac === null && is_applied) continue;
+      const without = answers.filter(({ mac }) => mac === null).map(({ id }) => id);
+      const applied =
+        without.length > 0 ? await findBankAnswers(session, account_id, without) : null;
+      for (const { id, ...answer } of answers) {
+        if (answer.mac === null && applied?.has(id)) continue;
         if (hasAnswerMac(index_key, answer)) continue;
         const name = `answer ${id} to payment ${answer.end_to_end_id} of account ${account_id}`;
         return `${name} was not written by Sliproad`;
       }
       return null;
     },
+    "",
   );
 }

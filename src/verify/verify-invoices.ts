@@ -40,25 +40,62 @@ const checkStrayEvents: Check = async (session, account_id) => {
  * At most one live offramp per invoice: an offramp in progress occupies the invoice, and so does
  * one that was sent, unless the seller marked the invoice unpaid afterwards.
  */
-const checkPlaces: Check = async (session, account_id) => {
-  const [row] = await session.query<{ id: string; invoice_id: string }>(
-    `select o.id, o.invoice_id from offramps o
-     join invoice_views v on v.account_id = o.account_id and v.id = o.invoice_id
+const checkPlaces: Check = (session, account_id) =>
+  eachPage<UnreservedOfframp>(
+    session,
+    account_id,
+    `select o.id, o.invoice_id, o.status, v.owner_account_id,
+       (select max(s.created_at) from invoice_payment_steps s
+         where s.account_id = $1 and s.offramp_id = o.id and s.kind = 'sent') as sent_at
+     from offramps o join invoice_views v on v.account_id = o.account_id and v.id = o.invoice_id
      where o.account_id = $1 and v.offramp_id is distinct from o.id
-       and o.status not in ('failed', 'bounced') and (o.status <> 'fiat_sent' or not exists (
-         select from invoice_changes c
-         where c.account_id = v.owner_account_id and c.invoice_id = v.id and c.name = 'markUnpaid'
-           and c.at >= (select max(s.created_at) from invoice_payment_steps s
-             where s.account_id = $1 and s.offramp_id = o.id and s.kind = 'sent')))
-     order by o.id limit 1`,
-    [account_id],
+       and o.status not in ('failed', 'bounced') and o.id > $2 order by o.id limit $3`,
+    async (offramps) => {
+      const marked = await findMarkedUnpaid(session, offramps);
+      const wrong = offramps.find(({ id, status, sent_at }) => {
+        const marked_at = marked.get(id);
+        return status !== "fiat_sent" || !marked_at || !sent_at || marked_at < sent_at;
+      });
+      if (!wrong) return null;
+      return (
+        `offramp ${wrong.id} of account ${account_id}: ` +
+        `it is active, but invoice ${wrong.invoice_id} is not reserved for it`
+      );
+    },
   );
-  if (!row) return null;
-  return (
-    `offramp ${row.id} of account ${account_id}: ` +
-    `it is active, but invoice ${row.invoice_id} is not reserved for it`
-  );
+
+type UnreservedOfframp = {
+  id: string;
+  invoice_id: string;
+  status: string;
+  owner_account_id: string;
+  sent_at: Date | null;
 };
+
+/**
+ * When the invoice of each offramp was last marked unpaid. The changes are the seller's: they may
+ * be on another node.
+ */
+async function findMarkedUnpaid(
+  session: Session,
+  offramps: readonly UnreservedOfframp[],
+): Promise<Map<string, Date>> {
+  const marked = new Map<string, Date>();
+  for (const [owner_id, own] of Map.groupBy(offramps, (offramp) => offramp.owner_account_id)) {
+    const rows = await session.query<{ invoice_id: string; at: Date }>(
+      `select invoice_id, max(at) as at from invoice_changes
+       where account_id = $1 and invoice_id = any($2::uuid[]) and name = 'markUnpaid'
+       group by invoice_id`,
+      [owner_id, own.map(({ invoice_id }) => invoice_id)],
+    );
+    const at_of = new Map(rows.map(({ invoice_id, at }) => [invoice_id, at]));
+    for (const { id, invoice_id } of own) {
+      const at = at_of.get(invoice_id);
+      if (at) marked.set(id, at);
+    }
+  }
+  return marked;
+}
 
 /**
  * Each change starts from the state in which the previous one ended, every transition is legal, and

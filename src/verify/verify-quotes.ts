@@ -9,7 +9,7 @@ import {
 import type { NewEntry } from "../ledger/model.ts";
 import { type QuoteMoney, quoteFunded } from "../ledger/offramp-postings.ts";
 import type { PostingKind } from "../ledger/posting-kinds.ts";
-import { type Check, eachPage, inOrder } from "./checks.ts";
+import { type Check, eachPage, eachPageAbove, inOrder } from "./checks.ts";
 import { compareEntries } from "./compare-entries.ts";
 import { entryName } from "./verify-ledger.ts";
 
@@ -36,36 +36,71 @@ const checkTotals: Check = async (session, account_id) => {
     : `quote ${row.id} of account ${account_id}: what it received is not the sum of its deposits`;
 };
 
-/** A quote matches its offramps, its deposit address, its ledger entry and its proposal. */
-const checkOwners: Check = async (session, account_id) => {
-  const [row] = await session.query<{ id: string }>(
-    `select q.id from quotes q
-     where q.account_id = $1 and (q.funded_at is null and q.shortfall <> 0
-       or exists (select from offramps o where o.account_id = $1 and o.quote_id = q.id
-         and (o.user_id, o.deposit_token, o.deposit_token_chain)
-           <> (q.user_id, q.deposit_token, q.deposit_token_chain))
-       or not exists (select from deposit_addresses a where a.account_id = $1
-         and a.quote_id = q.id and a.chain = q.deposit_token_chain
-         and a.address = q.deposit_address)
-       or exists (select from ledger_entries e where e.account_id = $1
-         and e.key = 'fund:' || q.id and e.created_at <> q.funded_at)
-       or q.proposal_id is not null and not exists (select from proposals p
-         where p.account_id = $1 and p.id = q.proposal_id and p.record_id = q.id
-           and (q.approval_status <> 'done' or p.status = 'done'))
-       or exists (select from proposals p
-         where p.account_id = $1 and p.record_id = q.id and p.kind = 'pay-quote'
-           and (p.id is distinct from q.proposal_id
-             or p.status <> 'done' and exists (select from offramps o
-               where o.account_id = $1 and o.quote_id = q.id and o.attempt > 0))))
-     union select a.quote_id from deposit_addresses a
-     where a.account_id = $1 and not exists (
-       select from quotes q where q.account_id = $1 and q.id = a.quote_id)
-     order by id limit 1`,
-    [account_id],
+type OwnedQuote = { id: string; chain: string; address: string; is_wrong: boolean };
+type DepositAddress = { chain: string; address: string; account_id: string; quote_id: string };
+
+const contradicts = (id: string, account_id: string) =>
+  `quote ${id} of account ${account_id}: it contradicts other records`;
+
+/**
+ * A quote matches its offramps, its deposit address, its ledger entry and its proposal. Addresses
+ * are looked up by their keys and not joined: their table may be on another node than the quotes.
+ */
+const checkOwners: Check = (session, account_id) =>
+  eachPage<OwnedQuote>(session, account_id, OWNED_QUOTES, async (quotes) => {
+    const addresses = await session.query<DepositAddress>(
+      `select a.chain, a.address, a.account_id, a.quote_id from deposit_addresses a
+       join unnest($1::text[], $2::text[]) as wanted (chain, address) using (chain, address)`,
+      [quotes.map(({ chain }) => chain), quotes.map(({ address }) => address)],
+    );
+    const of_quote = new Map(addresses.map((row) => [`${row.chain} ${row.address}`, row]));
+    const wrong = quotes.find(({ id, chain, address, is_wrong }) => {
+      const found = of_quote.get(`${chain} ${address}`);
+      return is_wrong || found?.quote_id !== id || found.account_id !== account_id;
+    });
+    return wrong ? contradicts(wrong.id, account_id) : null;
+  });
+
+// The page is a query of its own: the planner knows then that few rows are compared.
+const OWNED_QUOTES = `select q.id, q.deposit_token_chain as chain, q.deposit_address as address,
+    q.funded_at is null and q.shortfall <> 0
+    or exists (select from offramps o where o.account_id = $1 and o.quote_id = q.id
+      and (o.user_id, o.deposit_token, o.deposit_token_chain)
+        <> (q.user_id, q.deposit_token, q.deposit_token_chain))
+    or exists (select from ledger_entries e where e.account_id = $1
+      and e.key = 'fund:' || q.id and e.created_at <> q.funded_at)
+    or q.proposal_id is not null and not exists (select from proposals p
+      where p.account_id = $1 and p.id = q.proposal_id and p.record_id = q.id
+        and (q.approval_status <> 'done' or p.status = 'done'))
+    or exists (select from proposals p
+      where p.account_id = $1 and p.record_id = q.id and p.kind = 'pay-quote'
+        and (p.id is distinct from q.proposal_id
+          or p.status <> 'done' and exists (select from offramps o
+            where o.account_id = $1 and o.quote_id = q.id and o.attempt > 0))) as is_wrong
+  from (select * from quotes where account_id = $1 and id > $2 order by id limit $3) q
+  order by q.id`;
+
+/** Every deposit address of the account belongs to a quote. */
+const checkAddresses: Check = (session, account_id) =>
+  eachPageAbove<DepositAddress>(
+    {
+      session,
+      query: `select chain, address, account_id, quote_id from deposit_addresses
+        where account_id = $1 and (chain, address) > ($2, $3) order by chain, address limit $4`,
+      values: [account_id],
+      above: ["", ""],
+      keyOf: ({ chain, address }) => [chain, address],
+    },
+    async (addresses) => {
+      const quotes = await session.query<{ id: string }>(
+        "select id from quotes where account_id = $1 and id = any($2::uuid[])",
+        [account_id, addresses.map(({ quote_id }) => quote_id)],
+      );
+      const known = new Set(quotes.map(({ id }) => id));
+      const stray = addresses.find(({ quote_id }) => !known.has(quote_id));
+      return stray ? contradicts(stray.quote_id, account_id) : null;
+    },
   );
-  if (!row) return null;
-  return `quote ${row.id} of account ${account_id}: it contradicts other records`;
-};
 
 /** The id in a key, or null if it has none: a cast would fail on a key like `fund:x`. */
 const ID_IN_KEY = `case
@@ -215,6 +250,6 @@ const checkDepositClearing: Check = async (session, account_id) => {
 
 /** Compares quotes, deposits and refunds with each other and with the ledger. */
 export const verifyQuotes = inOrder(
-  ...[checkTotals, checkOwners, checkOrphans, checkDeposits, checkFunding, checkRefunds],
-  checkDepositClearing,
+  ...[checkTotals, checkOwners, checkAddresses, checkOrphans, checkDeposits, checkFunding],
+  ...[checkRefunds, checkDepositClearing],
 );

@@ -1,7 +1,8 @@
+import { findOperatorId } from "../accounts/store.ts";
 import { type Check, eachPage, inOrder } from "./checks.ts";
 
 type UserRow = { id: string; status: string; found: string };
-type MatchRow = { id: string; status: string; decided: string | null };
+type MatchRow = { id: string; status: string };
 
 /** The state of each user's screening follows from their matches. */
 const verifyStates: Check = (session, account_id) =>
@@ -26,24 +27,35 @@ const STATES = `select users.id, screening_status as status, case
     and m.record_id = users.id
   group by users.id, screening_status order by users.id`;
 
-/** Somebody has decided on each match that is decided, as the operator's audit log says. */
-const verifyDecisions: Check = (session, account_id) =>
-  eachPage<MatchRow>(session, account_id, DECISIONS, async (matches) => {
-    const wrong = matches.find(({ status, decided }) => status !== decided);
-    if (!wrong) return null;
-    const { id, status, decided } = wrong;
-    return (
-      `screening match ${id} of account ${account_id}: it is ${status}, ` +
-      `but the audit log ${decided ? `says ${decided}` : "has no decision"}`
+/**
+ * Somebody has decided on each match that is decided, as the operator's audit log says. That is
+ * looked up and not joined: it may be on another node than the matches.
+ */
+const verifyDecisions: Check = async (session, account_id) => {
+  const operator_id = await findOperatorId(session);
+  return eachPage<MatchRow>(session, account_id, DECIDED, async (matches) => {
+    const entries = await session.query<{ record: string; action: string }>(
+      `select distinct on (record) record, action from audit_entries
+       where account_id = $1 and record = any($2::text[]) order by record, id desc`,
+      [operator_id, matches.map(({ id }) => recordOf(id))],
     );
+    const action_of = new Map(entries.map(({ record, action }) => [record, action]));
+    for (const { id, status } of matches) {
+      const action = action_of.get(recordOf(id));
+      const decided = action && (action === "screening_match.clear" ? "cleared" : "confirmed");
+      if (decided === status) continue;
+      return (
+        `screening match ${id} of account ${account_id}: it is ${status}, ` +
+        `but the audit log ${decided ? `says ${decided}` : "has no decision"}`
+      );
+    }
+    return null;
   });
+};
 
-const DECISIONS = `select m.id, m.status, (select case e.action
-      when 'screening_match.clear' then 'cleared' else 'confirmed' end
-    from audit_entries as e join accounts on accounts.id = e.account_id and accounts.is_operator
-    where e.record = 'screening_match:' || m.id order by e.id desc limit 1) as decided
-  from screening_matches as m
-  where m.account_id = $1 and m.id > $2 and m.status in ('cleared', 'confirmed')
-  order by m.id limit $3`;
+const recordOf = (id: string) => `screening_match:${id}`;
+
+const DECIDED = `select id, status from screening_matches
+  where account_id = $1 and id > $2 and status in ('cleared', 'confirmed') order by id limit $3`;
 
 export const verifyScreening = inOrder(verifyStates, verifyDecisions);

@@ -60,6 +60,23 @@ it("an answer that was written by SQL is not given to anybody, and is named", as
   expect(await verify()).toContain("was not written by Sliproad");
 });
 
+it("an answer that was planted is named, wherever its reference sorts", async () => {
+  await payAndBook(1);
+  for (const reference of ["+", "-1", "00", "~"]) {
+    await bank.database.query(
+      `insert into bank_file_answers (account_id, bank_reference, end_to_end_id, kind, amount,
+         currency, reason_codes, bank_account, paid_from, mac)
+       select account_id, $1, end_to_end_id, 'returned', amount, currency, reason_codes,
+         bank_account, paid_from, mac from bank_file_answers limit 1`,
+      [reference],
+    );
+    expect(await verify()).toContain("was not written by Sliproad");
+    await bank.database.query("delete from bank_file_answers where bank_reference = $1", [
+      reference,
+    ]);
+  }
+});
+
 it.each([
   ["kind", "'returned'"],
   ["amount", "amount + 1"],
