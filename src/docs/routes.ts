@@ -17,6 +17,7 @@ import {
   PICTURES_DIRECTORY,
   PICTURES_PATH,
 } from "./load-pages.ts";
+import { createSearchTurns } from "./search-turns.ts";
 
 /** The same for all users: a browser may cache them, and revalidate. */
 const DOCS_HEADERS = {
@@ -25,10 +26,11 @@ const DOCS_HEADERS = {
 };
 /**
  * Of one network: searches need no key and read all documents, which takes the thread that answers
- * everybody about 10 ms. The search box of the pages searches in the browser.
+ * everybody 10 to 20 ms. The search box of the pages searches in the browser.
  */
 const SEARCHES_MAX = 20;
 const SEARCHES_WINDOW_MS = 10_000;
+const BUSY_SECONDS = 10;
 /** `doc_url` of every refusal leads here. */
 const ERRORS_PATH = "/docs/errors";
 const ERRORS_PAGE = "/docs/reference/errors";
@@ -40,12 +42,15 @@ export function addDocPages(app: FastifyInstance, deps: PageDeps, ownTexts: () =
     withIndex(await loadPages(app.swagger(), deps.public_url(), ownTexts())),
   );
   const limiter = createRateLimiter(SEARCHES_MAX, SEARCHES_WINDOW_MS)!;
-  const search = (sections: Documentation["sections"], request: FastifyRequest) => {
+  const takeTurn = createSearchTurns();
+  const search = async (sections: Documentation["sections"], request: FastifyRequest) => {
     const question = readQuestion(request);
     if (question === "") return { question, results: [] };
     const { allowed, reset_seconds } = limiter.take(callerNetwork(request.ip));
     if (!allowed) throw new Refusal("too_many_requests", undefined, reset_seconds);
-    return { question, results: searchSections(sections, question) };
+    const results = takeTurn(() => searchSections(sections, question));
+    if (results === null) throw new Refusal("too_many_requests", undefined, BUSY_SECONDS);
+    return { question, results: await results };
   };
   addStaticFiles(app, ASSETS_PATH, readAssets());
   addStaticFiles(app, PICTURES_PATH, readStaticFiles(PICTURES_DIRECTORY));
@@ -62,7 +67,7 @@ export function addDocPages(app: FastifyInstance, deps: PageDeps, ownTexts: () =
     });
     scope.get("/docs", async (request, reply) => {
       const { pages, sections } = await open();
-      return sendPage(reply, startPage(pages, search(sections, request)));
+      return sendPage(reply, startPage(pages, await search(sections, request)));
     });
     scope.get("/docs/", (_request, reply) => reply.redirect("/docs", 301));
     const show = (path: string, url: string) =>

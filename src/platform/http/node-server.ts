@@ -7,7 +7,9 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import { runForNobody } from "../db/caller-context.ts";
+import { callerNetwork } from "./caller-network.ts";
 import { createConnectionOrder } from "./connection-order.ts";
+import { createIdleConnections } from "./idle-connections.ts";
 import { LoopTurns } from "./loop-turns.ts";
 import { createOverload, type OverloadOptions } from "./overload.ts";
 import { createSlowClients } from "./slow-clients.ts";
@@ -42,6 +44,7 @@ type Limits = OverloadOptions & {
  * `Host` reaches the handler, which refuses it like any other.
  */
 export function createNodeServer(handle: RequestListener, limits: Limits): Server {
+  const idle = createIdleConnections();
   const countOpen = createCount();
   const admit = createOverload(limits);
   const watchClient = createSlowClients(limits.addressOf, limits.onSlowClosed);
@@ -50,8 +53,9 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
   const onRequest = (request: IncomingMessage, answer: ServerResponse) => {
     const { socket } = request;
     if (ended.has(socket)) return;
-    const ahead = countOpen(socket, answer);
+    idle.delete(socket);
     const { name, is_account, is_refused } = admit(request, answer);
+    const ahead = countOpen(socket, answer, () => idle.add(socket, name, is_account));
     // To refuse more of a connection, too, takes time.
     const ahead_max = is_refused ? (is_account ? REFUSED_AHEAD_MAX : 1) : AHEAD_MAX;
     if (ahead >= ahead_max) answer.shouldKeepAlive = false;
@@ -67,7 +71,11 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
   };
   const server: Server = createServer({ requireHostHeader: false }, onRequest);
   server.on("checkExpectation", onRequest);
-  server.on("connection", skipAfterLast);
+  server.on("connection", (socket) => {
+    skipAfterLast(socket);
+    idle.add(socket, callerNetwork(socket.remoteAddress), false);
+    socket.once("close", () => idle.delete(socket));
+  });
   // Events of connections run in the context in which the server began to listen.
   const listen = server.listen.bind(server) as (...given: unknown[]) => Server;
   server.listen = (...given: unknown[]) => runForNobody(() => listen(...given));
@@ -77,13 +85,19 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
   return server;
 }
 
+type CountOpen = (socket: Socket, answer: ServerResponse, onNone: () => void) => number;
+
 /** How many requests of the connection are not answered, or in this turn, with this one. */
-function createCount(): (socket: Socket, answer: ServerResponse) => number {
+function createCount(): CountOpen {
   const open = new WeakMap<Socket, number>();
-  return (socket, answer) => {
+  return (socket, answer, onNone) => {
     const count = (open.get(socket) ?? 0) + 1;
     open.set(socket, count);
-    const decrease = () => open.set(socket, open.get(socket)! - 1);
+    const decrease = () => {
+      const left = open.get(socket)! - 1;
+      open.set(socket, left);
+      if (left === 0) onNone();
+    };
     answer.once("close", () => setImmediate(decrease));
     return count;
   };

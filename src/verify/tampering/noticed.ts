@@ -24,7 +24,15 @@ export const NOTICED: Readonly<Record<string, readonly string[]>> = {
   ],
   fiat_deposits: ["details"],
   invoices: ["id", "document", "payment", "sequence", "tracked", PLANTED, "status"],
-  ledger_balances: ["ledger_account", "currency", "balance", "last_entry_id", "mac", PLANTED],
+  ledger_balances: [
+    "account_id",
+    "ledger_account",
+    "currency",
+    "balance",
+    "last_entry_id",
+    "mac",
+    PLANTED,
+  ],
   ledger_entries: [
     ...["account_id", "id", "key", "kind", "created_at", "mac"],
     ...[DELETED, PLANTED],

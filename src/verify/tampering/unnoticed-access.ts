@@ -135,6 +135,14 @@ export const UNNOTICED_ACCESS: Coverage = {
         "person has joined no other account; a removal is audited and mailed.",
     },
   ],
+  operator_acts: [
+    {
+      changes: [DELETED],
+      reason:
+        "What the operator did in another account, for the seconds until it is noted in the " +
+        "operator's log, with `SLIPROAD_BATCH_BY=account`. The account's own log has the act.",
+    },
+  ],
   passkeys: [
     {
       changes: ["name"],

@@ -60,6 +60,22 @@ export const UNNOTICED_MONEY: Coverage = {
         "last change, and money leaves by an offramp of its own.",
     },
   ],
+  exception_decisions: [
+    {
+      changes: [DELETED],
+      reason:
+        "A decision between two steps, with `SLIPROAD_BATCH_BY=account`. Without it nothing moves: " +
+        "the exception waits for a decision as before.",
+    },
+  ],
+  exception_outcomes: [
+    {
+      changes: [DELETED],
+      reason:
+        "What a decision did, until it is closed. Without it the step is tried again, and the " +
+        "exception's account decides under a lock whether there is anything left to do.",
+    },
+  ],
   leaving_counts: [
     {
       changes: ["is_only", "count", DELETED, PLANTED],
@@ -70,7 +86,7 @@ export const UNNOTICED_MONEY: Coverage = {
   ],
   ledger_balances: [
     {
-      changes: ["account_id", DELETED],
+      changes: [DELETED],
       reason:
         "Of a balance of zero; any other differs from the sum of its lines. Nothing can be " +
         "posted to it then: its lines are newer than a new balance.",

@@ -2,6 +2,7 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import { endOf } from "../../../src/partners/chain/evm/send/ended-sends.ts";
 import type { LocalSigner } from "../../../src/partners/chain/evm/signer/local-signer.ts";
 import type { SignRequest } from "../../../src/partners/chain/evm/signer/port.ts";
 import { listSteps, listSweeps } from "../../../src/partners/chain/evm/sweep/sweep-store.ts";
@@ -275,9 +276,13 @@ describe("a sweep that fails", () => {
     const address = await toppedUp();
     const { number } = (await sweepsOf(address))[0]!;
     expect(await evm.sendOf(`sweep:${number}:transfer`)).toMatchObject({ state: "queued" });
-    await evm.database.query("update evm_sends set state = 'refused' where key = $1", [
-      `sweep:${number}:top_up:1`,
-    ]);
+    const top_up = `sweep:${number}:top_up:1`;
+    await evm.database.transaction(async (tx) =>
+      tx.query("update evm_sends set state = 'refused', mac = $2 where key = $1", [
+        top_up,
+        endOf(tx, { ...(await evm.sendOf(top_up))!, key: top_up, state: "refused" }),
+      ]),
+    );
     await settle(3);
     expect(await sweepsOf(address)).toMatchObject([{ state: "failed" }]);
     expect(await balanceOf(address)).toBe(TEN);

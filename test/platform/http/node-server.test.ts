@@ -88,3 +88,19 @@ it("a connection of an account stays open, unless it has sent several requests a
   while (waiting.length === before) await new Promise((done) => setTimeout(done, 5));
   expect(other.received).toBe("");
 });
+
+it("closes the oldest of a thousand connections that send nothing, and answers on the others", async () => {
+  const clients = [];
+  for (let opened = 0; opened < 1_001; opened += 1) {
+    const client = open();
+    clients.push(client);
+    await once(client.socket, "connect");
+  }
+  await clients[0]!.closed;
+  const last = clients.at(-1)!;
+  last.socket.write(GET);
+  while (waiting.length === 0) await new Promise((done) => setTimeout(done, 5));
+  waiting[0]!.end("yes");
+  while (!last.received.includes("yes")) await once(last.socket, "data");
+  expect(clients.filter(({ socket }) => socket.destroyed)).toHaveLength(1);
+});

@@ -1,14 +1,20 @@
 import { randomBytes } from "node:crypto";
 import { recordAudit } from "../../../src/accounts/audit.ts";
+import { OPERATOR_ACTS } from "../../../src/accounts/operator-acts.ts";
 import { insertPasskey } from "../../../src/accounts/passkeys/store.ts";
 import { insertPasswordLink } from "../../../src/accounts/sign-in/password-store.ts";
 import { insertUnapproved } from "../../../src/approvals/amount-store.ts";
 import { holdAll, releaseAll } from "../../../src/cli/payouts/actions.ts";
 import { EVERY } from "../../../src/limits/model.ts";
 import { setLimit } from "../../../src/limits/set-limit.ts";
+import {
+  EXCEPTION_DECISIONS,
+  EXCEPTION_OUTCOMES,
+} from "../../../src/offramps/exceptions/decision-store.ts";
 import { newId } from "../../../src/platform/ids.ts";
 import { sealAll, signingKey } from "../../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../../src/platform/sealing/signing-seed.ts";
+import { insertVouched } from "../../../src/platform/sealing/write-vouched.ts";
 import { enrol } from "../../accounts/authenticator.ts";
 import { addMember, addOwedUser, proposalIn, STRANGE } from "../../approvals/proposal-fixture.ts";
 import { eraseUser } from "../../harness/erase-user.ts";
@@ -41,6 +47,13 @@ export async function createTamperWorld(server: TestServer): Promise<void> {
     const act = { account_id: server.account_id, actor: "command line", reason: "a test" } as const;
     // Not sealed yet.
     recordAudit(tx, { ...act, action: "account.update", record: "account:none" }, clock.now());
+    // Between two steps with `SLIPROAD_BATCH_BY=account`.
+    const { account_id } = server;
+    const left = () => ({ account_id, id: newId(clock.now()), created_at: clock.now() });
+    insertVouched(tx, OPERATOR_ACTS, { ...left(), operator_id: account_id, entry: "{}" });
+    const decision = { ...left(), exception_account_id: account_id, command: "{}" };
+    insertVouched(tx, EXCEPTION_DECISIONS, decision);
+    insertVouched(tx, EXCEPTION_OUTCOMES, { ...left(), result: "{}" });
   });
 }
 
