@@ -64,8 +64,8 @@ export const UNNOTICED_MONEY: Coverage = {
     {
       changes: [DELETED],
       reason:
-        "A decision between two steps, with `SLIPROAD_BATCH_BY=account`. Without it nothing moves: " +
-        "the exception waits for a decision as before.",
+        "A decision between two steps, with `SLIPROAD_BATCH_BY=account`. Without it nothing " +
+        "moves: the exception waits for a decision as before.",
     },
   ],
   exception_outcomes: [
