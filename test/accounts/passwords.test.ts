@@ -18,3 +18,19 @@ test("a password waits in a bounded queue, and a full queue refuses", async () =
   expect(refused[0]).toMatchObject({ reason: { code: "unavailable", retry_after_seconds: 5 } });
   expect(await verifyPassword(null, "x")).toBe(false);
 });
+
+test("people who are known come before strangers, and have places of their own", async () => {
+  const ended: string[] = [];
+  const tryAs = async (who: string, is_known: boolean) => {
+    await verifyPassword(null, "x", is_known);
+    ended.push(who);
+  };
+  const flood = Array.from({ length: 70 }, () => tryAs("stranger", false));
+  flood.map((one) => one.catch(() => {}));
+  await tryAs("known", true);
+  // Those that had begun, four, may have ended before.
+  expect(ended.length).toBeLessThanOrEqual(9);
+  expect(
+    (await Promise.allSettled(flood)).filter(({ status }) => status === "rejected").length,
+  ).toBe(2);
+});

@@ -71,7 +71,7 @@ export async function withinLimits<Outcome>(
   limits: SignInLimits,
   index_key: Buffer,
   attempt: Attempt,
-  work: () => Promise<Outcome | Refusal>,
+  work: (is_known: boolean) => Promise<Outcome | Refusal>,
 ): Promise<Outcome | Refusal> {
   const { address, device_token, now } = attempt;
   const email = hashEmail(index_key, attempt.email).toString("base64");
@@ -83,9 +83,10 @@ export async function withinLimits<Outcome>(
     const taken = await limits.by_email_and_address.take(`${email} ${address}`);
     if (!taken.allowed) return tooManyAttempts(taken);
   }
+  const begin = () => work(device !== null);
   const counted = attempt.has_short_code
-    ? () => countFailure(limits.codes_by_email, email, work)
-    : work;
+    ? () => countFailure(limits.codes_by_email, email, begin)
+    : begin;
   return device === null
     ? countFailure(limits.by_email, email, counted)
     : countFailure(limits.by_device, `${email} ${device}`, counted);

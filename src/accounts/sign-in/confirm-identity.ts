@@ -84,6 +84,6 @@ export async function checkProof(
     return factor === null ? factorRefused(proof) : null;
   }
   const person = await findPersonById(database, session.person_id);
-  const is_correct = await verifyPassword(person?.password_hash ?? null, proof.password);
+  const is_correct = await verifyPassword(person?.password_hash ?? null, proof.password, true);
   return is_correct ? null : new Refusal("unauthorized", "The password is not correct.");
 }

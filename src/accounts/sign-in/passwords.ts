@@ -8,6 +8,7 @@ const SALT_BYTES = 16;
 const HASH_BYTES = 32;
 /** Each computation uses COST.memory and a thread: excess requests wait, then are refused. */
 const AT_ONCE_MAX = 4;
+/** Of strangers, and of people who are signed in or use a device that is known for theirs. */
 const WAITING_MAX = 64;
 const RETRY_AFTER_SECONDS = 5;
 
@@ -21,18 +22,25 @@ const argon2Async = promisify(argon2);
 const DUMMY_HASH = toPhc(COST, randomBytes(SALT_BYTES), randomBytes(HASH_BYTES));
 
 let running = 0;
-const waiting: (() => void)[] = [];
+type Waiting = (() => void)[];
+const strangers: Waiting = [];
+const known: Waiting = [];
 
 /** The hash in PHC string format, which includes parameters and salt. */
-export async function hashPassword(password: string): Promise<string> {
+export async function hashPassword(password: string, is_known = false): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  return toPhc(COST, salt, await derive(password, salt, COST, HASH_BYTES));
+  const hash = await derive(password, salt, COST, HASH_BYTES, is_known ? known : strangers);
+  return toPhc(COST, salt, hash);
 }
 
-/** A null hash means the person does not exist: returns false after the same work. */
+/**
+ * A null hash means the person does not exist: returns false after the same work. Those who are
+ * known come before strangers, however many these are.
+ */
 export async function verifyPassword(
   password_hash: string | null,
   password: string,
+  is_known = false,
 ): Promise<boolean> {
   const match = PHC.exec(password_hash ?? DUMMY_HASH);
   if (!match) throw new Error("a stored password hash is not argon2id in PHC format");
@@ -40,17 +48,24 @@ export async function verifyPassword(
   const expected = Buffer.from(match[5]!, "base64");
   const salt = Buffer.from(match[4]!, "base64");
   const cost = { memory, passes, parallelism };
-  const actual = await derive(password, salt, cost, expected.length);
+  const actual = await derive(password, salt, cost, expected.length, is_known ? known : strangers);
   return timingSafeEqual(actual, expected) && password_hash !== null;
 }
 
-function derive(password: string, salt: Buffer, cost: Cost, tagLength: number): Promise<Buffer> {
+function derive(
+  password: string,
+  salt: Buffer,
+  cost: Cost,
+  tagLength: number,
+  waiting: Waiting,
+): Promise<Buffer> {
   // Keyboards differ in how they compose accented letters; NFKC makes them equal.
   const message = Buffer.from(password.normalize("NFKC"));
-  return inTurn(() => argon2Async("argon2id", { message, nonce: salt, tagLength, ...cost }));
+  const parameters = { message, nonce: salt, tagLength, ...cost };
+  return inTurn(waiting, () => argon2Async("argon2id", parameters));
 }
 
-async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
+async function inTurn<Result>(waiting: Waiting, work: () => Promise<Result>): Promise<Result> {
   if (running < AT_ONCE_MAX) running += 1;
   else if (waiting.length < WAITING_MAX) await new Promise<void>((go) => waiting.push(go));
   else throw new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
@@ -58,7 +73,7 @@ async function inTurn<Result>(work: () => Promise<Result>): Promise<Result> {
     return await work();
   } finally {
     // Hand the slot to the next waiting call; free it only when none waits.
-    const next = waiting.shift();
+    const next = known.shift() ?? strangers.shift();
     if (next) next();
     else running -= 1;
   }

@@ -53,15 +53,18 @@ const EXPIRED_PER_SIGN_IN_MAX = 1_000;
  * audit entry.
  */
 export function signIn(deps: SignInDeps, input: SignInInput): Promise<SignedIn | Refusal> {
-  return withinLimits(deps.limits, deps.index_key, input, () => verify(deps, input));
+  return withinLimits(deps.limits, deps.index_key, input, (is_known) =>
+    verify(deps, input, is_known),
+  );
 }
 
 async function verify(
   { config, database, index_key, clock }: SignInDeps,
   input: SignInInput,
+  is_known: boolean,
 ): Promise<SignedIn | Refusal> {
   const person = await findPerson(database, hashEmail(index_key, input.email));
-  const is_verified = await verifyPassword(person?.password_hash ?? null, input.password);
+  const is_verified = await verifyPassword(person?.password_hash ?? null, input.password, is_known);
   return database.transaction(async (tx) => {
     // No person has FIRST_ID: an unknown e-mail causes the same queries.
     const person_id = person?.id ?? FIRST_ID;
