@@ -1,5 +1,5 @@
 import { once } from "node:events";
-import type { ServerResponse } from "node:http";
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { KnownCredentials } from "../../../src/platform/http/known-credentials.ts";
@@ -10,12 +10,14 @@ const AHEAD = 50;
 
 let server: ReturnType<typeof createNodeServer>;
 let waiting: ServerResponse[];
+let onRequest: (request: IncomingMessage, answer: ServerResponse) => void;
 beforeEach(async () => {
   waiting = [];
   const known = new KnownCredentials();
   const request = { headers: { authorization: "one" } };
   known.note(request as never, "account of one");
-  server = createNodeServer((_request, answer) => void waiting.push(answer), {
+  onRequest = (_request, answer) => void waiting.push(answer);
+  server = createNodeServer((request, answer) => onRequest(request, answer), {
     known,
     addressOf: (incoming) => incoming.socket.remoteAddress ?? "",
     keep_alive_ms: 60_000,
@@ -103,4 +105,37 @@ it("closes the oldest of a thousand connections that send nothing, and answers o
   waiting[0]!.end("yes");
   while (!last.received.includes("yes")) await once(last.socket, "data");
   expect(clients.filter(({ socket }) => socket.destroyed)).toHaveLength(1);
+});
+
+it("is told of no chunk after a body is refused, and reads the bodies of later connections", async () => {
+  let chunks = 0;
+  onRequest = (request) => {
+    const push = request.push.bind(request);
+    request.push = (chunk, encoding) => {
+      chunks += 1;
+      return push(chunk, encoding);
+    };
+    request.on("error", () => {}).resume();
+  };
+  const head = "POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n";
+  for (let sent = 0; sent < 5; sent += 1) {
+    const client = open();
+    client.socket.write(`${head}${"1\r\nx\r\n".repeat(10_000)}`);
+    await client.closed;
+  }
+  expect(chunks).toBeGreaterThan(5 * 500);
+  expect(chunks).toBeLessThan(5 * 600);
+  onRequest = (request, answer) => {
+    let body = "";
+    request.on("data", (part) => {
+      body += part;
+    });
+    request.on("end", () => answer.end(`read ${body}`));
+  };
+  for (let sent = 0; sent < 10; sent += 1) {
+    const client = open();
+    client.socket.write(`${head}3\r\nabc\r\n0\r\n\r\n`);
+    while (!client.received.includes("read abc")) await once(client.socket, "data");
+    client.socket.destroy();
+  }
 });
