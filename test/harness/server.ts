@@ -12,6 +12,7 @@ import {
   type RunningApp,
 } from "../../src/app/open-app.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
+import { listenOnPort } from "../../src/platform/http/listeners.ts";
 import type { LogDestination } from "../../src/platform/http/server.ts";
 import { bindMacs, macsOf } from "../../src/platform/sealing/row-mac.ts";
 import { createTestDatabase, type TestDatabase } from "./database.ts";
@@ -87,8 +88,8 @@ export async function startTestServer(settings: ServerSettings = {}): Promise<Te
     await settings.partners?.(core),
     secrets.watch(settings.log_destination),
   );
-  const listening = await app.server.listen({ host: "127.0.0.1", port: 0 });
-  url = listening.replace("127.0.0.1", settings.host_name ?? "127.0.0.1");
+  const port = await listenOnPort(app.server, { host: "127.0.0.1", port: 0 });
+  url = `http://${settings.host_name ?? "127.0.0.1"}:${port}`;
   if (!settings.without_worker) app.worker.start();
   const key = core.first_start.created?.api_key ?? settings.beside!.key!;
   secrets.add(key);
@@ -161,4 +162,16 @@ async function addAccount(core: Core, name: string) {
     createApiKey(tx, index_key, { account_id: account.id, name, key, ...by }, clock.now()),
   );
   return { account_id: account.id, key };
+}
+
+/** How many connections are open, of those made from now on: the server has several sockets. */
+export function countConnections({ app }: TestServer): () => number {
+  let open = 0;
+  app.server.server.on("connection", (socket) => {
+    open += 1;
+    socket.once("close", () => {
+      open -= 1;
+    });
+  });
+  return () => open;
 }

@@ -5,6 +5,7 @@ import type { Core } from "../../app/open-core.ts";
 import { loadLibrary } from "../../apps/oauth/load-library.ts";
 import { type Config, readSettings } from "../../platform/config/config.ts";
 import { unknownSettings } from "../../platform/config/unknown-settings.ts";
+import { listenOnPort } from "../../platform/http/listeners.ts";
 import { claimDataDir } from "../../platform/instance.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { openCoreOrSay, startOwn } from "../context.ts";
@@ -167,7 +168,7 @@ async function listen(
   setting: string,
 ): Promise<number> {
   try {
-    await server.listen({ host, port });
+    return await listenOnPort(server, { host, port });
   } catch (error) {
     const { code } = error as { code?: string };
     const reasons: Record<string, string> = {
@@ -179,7 +180,6 @@ async function listen(
     if (!reason) throw error;
     throw new StartupError(`Port ${port} on ${host} ${reason}.`);
   }
-  return (server.server.address() as { port: number }).port;
 }
 
 /** Resolves at the first Ctrl-C or SIGTERM. A second one, after a while, kills the process. */

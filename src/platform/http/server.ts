@@ -225,12 +225,13 @@ function addRequestHooks(
  */
 function addClosing(app: FastifyInstance): void {
   let is_closing = false;
+  let timer: NodeJS.Timeout | undefined;
   app.addHook("preClose", async () => {
     is_closing = true;
-    const timer = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
-    app.server.once("close", () => clearInterval(timer));
+    timer = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
     timer.unref();
   });
+  app.addHook("onClose", async () => clearInterval(timer));
   app.addHook("onSend", (_request, reply, _payload, done) => {
     if (is_closing) reply.header("Connection", "close");
     done();

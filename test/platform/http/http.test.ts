@@ -6,7 +6,12 @@ import { revokeApiKey } from "../../../src/accounts/revoke-api-key.ts";
 import { ERRORS, type ErrorCode } from "../../../src/platform/errors.ts";
 import { VERSION } from "../../../src/platform/http/check-headers.ts";
 import { exampleBody, fillPath, readDocument } from "../../harness/api-document.ts";
-import { type Answer, startTestServer, type TestServer } from "../../harness/server.ts";
+import {
+  type Answer,
+  countConnections,
+  startTestServer,
+  type TestServer,
+} from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 
 const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/;
@@ -591,6 +596,7 @@ describe("a body that is interrupted", () => {
     const watched = await startTestServer({
       log_destination: { write: (line) => void lines.push(line) },
     });
+    const open = countConnections(watched);
     try {
       const form = "application/x-www-form-urlencoded";
       const page = `Accept: text/html\r\nCookie: sliproad_form=${"a".repeat(43)}`;
@@ -604,7 +610,7 @@ describe("a body that is interrupted", () => {
         const text = await exchange(sent, new URL(watched.url));
         expect(text.split("\r\n")[0]).toBe("HTTP/1.1 400 Bad Request");
       }
-      await waitFor(async () => (await countConnections(watched)) === 0);
+      await waitFor(async () => open() === 0);
       await watched.call("GET", "/healthz");
       expect(lines.filter((line) => JSON.parse(line).level >= 50)).toEqual([]);
     } finally {
@@ -612,12 +618,6 @@ describe("a body that is interrupted", () => {
     }
   });
 });
-
-function countConnections({ app }: TestServer): Promise<number> {
-  const { promise, resolve } = Promise.withResolvers<number>();
-  app.server.server.getConnections((_error, count) => resolve(count));
-  return promise;
-}
 
 describe("lists", () => {
   let listed: TestServer;
