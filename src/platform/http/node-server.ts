@@ -27,7 +27,7 @@ const REFUSED_AHEAD_MAX = 10;
 const SKIP_REST = 2;
 
 /** Chunks that a body may have, however small they are; more must have a size on average. */
-const CHUNKS_MAX = 500;
+const CHUNKS_MAX = 100;
 const CHUNK_BYTES_MIN = 32;
 const LAST_ANSWER_MS = 1_000;
 export const TINY_CHUNKS = "ERR_TINY_CHUNKS";
@@ -173,6 +173,8 @@ function limitChunks(server: Server, request: IncomingMessage, answer: ServerRes
     if (chunks <= CHUNKS_MAX || bytes >= chunks * CHUNK_BYTES_MIN) return push(chunk, encoding);
     is_refused = true;
     dropBody(socket);
+    // Otherwise what arrived of it stays in memory as long as the connection: a gigabyte of many.
+    request.removeAllListeners("data").resume();
     if (answer.headersSent) socket.destroySoon();
     else server.emit("clientError", Object.assign(new Error(), { code: TINY_CHUNKS }), socket);
     setTimeout(() => socket.destroy(), LAST_ANSWER_MS).unref();
