@@ -126,11 +126,11 @@ export async function openSteps(
       await handler.handle(createTaskSet(claim, () => {}).set);
     } catch (error) {
       if (error instanceof Crash) {
-        await updateLeases(core.database, claim.lease_id, claim.tasks, null);
+        await updateLeases(core.database, claim, null);
         return true;
       }
       const failure = { tasks: claim.tasks, due_at: clock.now(), last_error: "failed in a test" };
-      await updateFailed(core.database, claim.lease_id, failure);
+      await updateFailed(core.database, claim, failure);
       if (is_strict) throw error;
     }
     return true;

@@ -20,7 +20,7 @@ import { readOn } from "../../partners/read-on.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
-import { limitLockWait } from "../../platform/db/lock-wait.ts";
+import { LOCK_WAIT_MAX_MS, limitLockWait } from "../../platform/db/lock-wait.ts";
 import { isDatabaseError, isLockConflict } from "../../platform/db/outages.ts";
 import { newId } from "../../platform/ids.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
@@ -31,10 +31,10 @@ import { findQuotes, lockQuoteRows, lockVouchedQuotes, updateProgress } from "./
 
 const TRANSFERS_PER_READ_MAX = 500;
 
-/** So long the deposits of all accounts wait for the locks of one, at most once per read. */
-const LOCK_WAIT_MAX_MS = 250;
-
-/** Accounts whose rows were locked: the cursor stays before their first transfer. */
+/**
+ * Accounts whose rows were locked, and which this read does not wait for again: the cursor stays
+ * before their first transfer.
+ */
 type Behind = Set<string>;
 
 /**

@@ -19,6 +19,7 @@ import {
 } from "../../partners/chain/port.ts";
 import { returnKey } from "../../partners/chain/send-keys.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
+import { LOCK_WAIT_MAX_MS } from "../../platform/db/lock-wait.ts";
 import { isLockConflict } from "../../platform/db/outages.ts";
 import { MINUTE_MS, SECOND_MS } from "../../platform/durations.ts";
 import { KEY_BYTES } from "../../platform/encryption/cipher.ts";
@@ -47,8 +48,6 @@ export type DepositMoveDeps = FundDeps & { bank: BankPort; chain: ChainPort };
 /** The bank, or the chain. */
 const ASKED_AGAIN_AFTER_MS = MINUTE_MS;
 
-/** So long the deposits of all accounts wait for the locks of one. */
-const LOCK_WAIT_MAX_MS = 250;
 const LOCKED_AGAIN_AFTER_MS = 5 * SECOND_MS;
 
 /** Accounts whose onramps were locked, and until when their deposits are not tried. */

@@ -69,7 +69,7 @@ export function createPump(
       deps.log.warn(fields, "tasks were lost too often and will be retried one by one");
     }
     if (claim.tasks.length === 0) return;
-    if (is_closed) return updateLeases(deps.database, claim.lease_id, claim.tasks, null);
+    if (is_closed) return updateLeases(deps.database, claim, null);
     const used_ms = await runSet(deps, queue.handler, claim, leavePlace);
     // Nobody waited for one that left its place.
     if (!place.is_left) queue.noteUse(claim.tasks.length, used_ms);

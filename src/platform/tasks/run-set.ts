@@ -72,7 +72,7 @@ function startRenewal(deps: RunDependencies, claim: TaskClaim): NodeJS.Timeout {
     const begun_ms = performance.now();
     const leased_until = new Date(realTime(clock).getTime() + lease_ms);
     try {
-      await updateLeases(database, claim.lease_id, claim.tasks, leased_until);
+      await updateLeases(database, claim, leased_until);
       // An expired lease, for example after the process was frozen, may belong to another worker.
       if (begun_ms < claim.held_until_ms) claim.held_until_ms = begun_ms + lease_ms;
     } catch (error) {
@@ -95,7 +95,7 @@ async function fail(
   const due_at = new Date(clock.now().getTime() + backoffMs(attempts));
   const last_error = describeError(error);
   try {
-    const ids = await updateFailed(database, claim.lease_id, { tasks, due_at, last_error });
+    const ids = await updateFailed(database, claim, { tasks, due_at, last_error });
     if (ids.length === 0) return;
     const { kind } = tasks[0]!;
     // The stack contains the message and code locations, but no data.

@@ -1,4 +1,4 @@
-import type { Session, Transaction } from "../db/database.ts";
+import type { Database, Session, Transaction } from "../db/database.ts";
 import type { Task } from "./tasks.ts";
 
 /** Tasks claimed together share a lease; a later claim gives them another. */
@@ -27,8 +27,11 @@ export const UNLEASED = "(t.leased_until is null or t.leased_until < $3)";
  * 200 000 tasks, or the reverse, and then sort the whole backlog for one claim or compare every
  * task with every key (measured: 0.4 to 1 s instead of 4 ms). So these statements leave it no
  * choice: rows are found one key after the other (`lateral`, which also fixes the lock order) or in
- * index order, and are written by `ctid`. The ctid stays valid because the same statement has
- * locked the row.
+ * index order, and are written by `ctid`.
+ *
+ * A statement that waits for a row which another transaction changes does not find it by its new
+ * ctid: it writes nothing. So whoever ends or renews a lease locks the tasks first (`lockTasks`),
+ * with a statement before. A claim locks them itself: the next one finds what it has missed.
  */
 const LEASED = (locking: string) => `
   unnest($1::uuid[], $2::uuid[]) as key (account_id, id) cross join lateral (
@@ -43,10 +46,10 @@ const LEASED_OF_ONE = (locking: string) => `
   order by t.id ${locking}`;
 
 /** The condition of tasks that still have the lease $3; $1 and $2 are their keys. */
-function isLeased(session: Session, locking = "for update"): string {
+function isLeased(session: Session): string {
   return session.by_account
-    ? `t.account_id = $1 and t.id = any (array(${LEASED_OF_ONE(locking)}))`
-    : `t.ctid = any (array(select mine.place from ${LEASED(locking)}))`;
+    ? `t.account_id = $1 and t.id = any (array(${LEASED_OF_ONE("for update")}))`
+    : `t.ctid = any (array(select mine.place from ${LEASED("for update")}))`;
 }
 
 /**
@@ -83,6 +86,7 @@ export async function lockTasks(
   tx: Transaction,
   claim: TaskClaim,
   tasks: readonly Task[],
+  locking: "for update" | "for update skip locked" = "for update",
 ): Promise<{ account_id: string; id: string }[]> {
   // Both are sent in one flush; if the first fails, so does the second.
   const limited = tx.query("select set_config('idle_in_transaction_session_timeout', $1, true)", [
@@ -90,14 +94,14 @@ export async function lockTasks(
   ]);
   limited.catch(() => {});
   if (tx.by_account) {
-    const ids = await tx.query<{ id: string }>(LEASED_OF_ONE("for update"), [
+    const ids = await tx.query<{ id: string }>(LEASED_OF_ONE(locking), [
       ...keys(tx, tasks),
       claim.lease_id,
     ]);
     return ids.map(({ id }) => ({ account_id: tasks[0]!.account_id, id }));
   }
   return tx.query(
-    `select mine.account_id, mine.id from ${LEASED("for update")}
+    `select mine.account_id, mine.id from ${LEASED(locking)}
      order by mine.account_id, mine.id`,
     [...keys(tx, inKeyOrder(tasks)), claim.lease_id],
   );
@@ -125,35 +129,24 @@ export function updatePostponed(
   );
 }
 
-/** Recurring work succeeded and writes nothing else: one statement instead of a transaction. */
-export async function updateRepeated(
-  session: Session,
-  lease_id: string,
-  tasks: readonly Task[],
-  due_at: Date,
-): Promise<void> {
-  await session.query(
-    `update tasks t set leased_until = null, lease_id = null, due_at = $4, attempts = 0,
-       losses = 0, last_error = null
-     where ${isLeased(session)}`,
-    [...keys(session, inKeyOrder(tasks)), lease_id, due_at],
-  );
-}
-
 /** Counts a failure of the tasks that still have the lease, and returns their ids. */
-export async function updateFailed(
-  session: Session,
-  lease_id: string,
+export function updateFailed(
+  database: Database,
+  claim: TaskClaim,
   failed: { tasks: readonly Task[]; due_at: Date; last_error: string },
 ): Promise<string[]> {
-  const rows = await session.query<{ id: string }>(
-    `update tasks t set attempts = t.attempts + 1, last_error = $5, due_at = $4,
-       leased_until = null, lease_id = null, losses = 0
-     where ${isLeased(session)}
-     returning t.id`,
-    [...keys(session, inKeyOrder(failed.tasks)), lease_id, failed.due_at, failed.last_error],
-  );
-  return rows.map((row) => row.id);
+  const { tasks, due_at, last_error } = failed;
+  return database.transaction(async (tx) => {
+    const locked = await lockTasks(tx, claim, tasks);
+    if (locked.length === 0) return [];
+    tx.write(
+      `update tasks t set attempts = t.attempts + 1, last_error = $5, due_at = $4,
+         leased_until = null, lease_id = null, losses = 0
+       where ${isLeased(tx)}`,
+      [...keys(tx, locked), claim.lease_id, due_at, last_error],
+    );
+    return locked.map(({ id }) => id);
+  });
 }
 
 /**
@@ -161,17 +154,20 @@ export async function updateFailed(
  * handler's own transaction has locked them, so no other worker can claim them.
  */
 export async function updateLeases(
-  session: Session,
-  lease_id: string,
-  tasks: readonly Task[],
+  database: Database,
+  claim: TaskClaim,
   leased_until: Date | null,
 ): Promise<void> {
-  await session.query(
-    `update tasks t set leased_until = $4::timestamptz,
-       lease_id = case when $4::timestamptz is null then null else t.lease_id end
-     where ${isLeased(session, "for update skip locked")}`,
-    [...keys(session, tasks), lease_id, leased_until],
-  );
+  await database.transaction(async (tx) => {
+    const locked = await lockTasks(tx, claim, claim.tasks, "for update skip locked");
+    if (locked.length === 0) return;
+    tx.write(
+      `update tasks t set leased_until = $4::timestamptz,
+         lease_id = case when $4::timestamptz is null then null else t.lease_id end
+       where ${isLeased(tx)}`,
+      [...keys(tx, locked), claim.lease_id, leased_until],
+    );
+  });
 }
 
 export async function upsertHeartbeat(
@@ -192,7 +188,9 @@ export async function deleteHeartbeat(session: Session, worker_id: string): Prom
   await session.query("delete from worker_heartbeats where worker_id = $1", [worker_id]);
 }
 
-function keys(session: Session, tasks: readonly Task[]): [string | string[], string[]] {
+type Key = Pick<Task, "account_id" | "id">;
+
+function keys(session: Session, tasks: readonly Key[]): [string | string[], string[]] {
   const accounts = tasks.map((task) => task.account_id);
   const ids = tasks.map((task) => task.id);
   if (!session.by_account) return [accounts, ids];

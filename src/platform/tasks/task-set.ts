@@ -1,11 +1,5 @@
-import type { Session, Transaction } from "../db/database.ts";
-import {
-  deleteTasks,
-  lockTasks,
-  type TaskClaim,
-  updatePostponed,
-  updateRepeated,
-} from "./store.ts";
+import type { Database, Transaction } from "../db/database.ts";
+import { deleteTasks, lockTasks, type TaskClaim, updatePostponed } from "./store.ts";
 import type { Task } from "./tasks.ts";
 
 /**
@@ -34,7 +28,7 @@ export type TaskSet = {
   /** Recurring work succeeded: it is due again at `due_at`, and its failures are reset. */
   repeat(tx: Transaction, tasks: readonly Task[], due_at: DueAt): void;
   /** The same for all tasks of the set, where nothing else is written with it. */
-  repeatAll(session: Session, due_at: Date): Promise<void>;
+  repeatAll(database: Database, due_at: Date): Promise<void>;
   /** False once the lease has expired: check before an action that must not happen twice. */
   isHeld(): boolean;
   /** The rest is mostly waiting: another set of the kind may start while this one continues. */
@@ -85,10 +79,8 @@ export function createTaskSet(
     },
     postpone: (tx, tasks, due_at) => later(tx, tasks, due_at, false),
     repeat: (tx, tasks, due_at) => later(tx, tasks, due_at, true),
-    repeatAll: async (session, due_at) => {
-      await updateRepeated(session, claim.lease_id, claim.tasks, due_at);
-      unended.clear();
-    },
+    repeatAll: (database, due_at) =>
+      database.transaction(async (tx) => set.repeat(tx, await set.lock(tx), due_at)),
     isHeld: () => performance.now() < claim.held_until_ms,
     leavePlace,
   };

@@ -9,9 +9,8 @@ import {
   type TaskClaim,
   updateFailed,
   updatePostponed,
-  updateRepeated,
 } from "../../../src/platform/tasks/store.ts";
-import type { TaskSet } from "../../../src/platform/tasks/task-set.ts";
+import { createTaskSet, type TaskSet } from "../../../src/platform/tasks/task-set.ts";
 import { enqueueTasks, type Task, updateTasksDue } from "../../../src/platform/tasks/tasks.ts";
 import { workerHealth } from "../../../src/platform/tasks/worker-health.ts";
 import {
@@ -236,9 +235,11 @@ describe("a worker that stops", () => {
     await fixture.enqueue("crash", 1);
     const { account_id, database } = fixture;
     const ways: ((claimed: TaskClaim) => Promise<unknown>)[] = [
-      ({ lease_id, tasks }) => updateRepeated(database, lease_id, tasks, later(HOUR_MS)),
-      ({ lease_id, tasks }) =>
-        updateFailed(database, lease_id, { tasks, due_at: later(HOUR_MS), last_error: "no" }),
+      (claimed) => createTaskSet(claimed, () => {}).set.repeatAll(database, later(HOUR_MS)),
+      (claimed) => {
+        const { tasks } = claimed;
+        return updateFailed(database, claimed, { tasks, due_at: later(HOUR_MS), last_error: "no" });
+      },
       ({ lease_id, tasks }) =>
         database.transaction(async (tx) => {
           const postponed = { tasks, dueAt: () => later(HOUR_MS), succeeded: false };
