@@ -42,9 +42,10 @@ export function recordAudits(tx: Transaction, entries: readonly AuditEntry[], no
       detail: JSON.stringify(entry.detail ?? {}),
     }),
   );
-  const isOrdered = ({ action }: AuditRow) => ORDERED_ACTIONS.has(action);
-  const { ordered = [], others = [] } = Object.groupBy(rows, (row) =>
-    isOrdered(row) ? "ordered" : "others",
+  // With another id an entry that is written again would be another entry.
+  const isOrdered = ({ action, id }: AuditEntry) => id === undefined && ORDERED_ACTIONS.has(action);
+  const { ordered = [], others = [] } = Object.groupBy(rows, (_row, at) =>
+    isOrdered(entries[at]!) ? "ordered" : "others",
   );
   insertSigned(tx, others, now);
   for (const [account_id, own] of Map.groupBy(ordered, (row) => row.account_id)) {

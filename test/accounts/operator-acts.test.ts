@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
+import { recordAudit } from "../../src/accounts/audit.ts";
 import { freezeAccount } from "../../src/accounts/freeze-account.ts";
 import { noteAct, OPERATOR_ACTS } from "../../src/accounts/operator-acts.ts";
+import { HOUR_MS } from "../../src/platform/durations.ts";
 import { newId } from "../../src/platform/ids.ts";
 import { addOwedUser } from "../approvals/proposal-fixture.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -55,25 +57,35 @@ it("the same request again gets the same answer and is noted once", async () => 
   expect(await entriesOf(server.account_id, `user:${user_id}`)).toHaveLength(1);
 });
 
-it("an act that was noted before its task ended is noted once", async () => {
-  const { database, clock } = server.core;
-  const act = {
-    ...{ account_id: tenant.account_id, id: newId(clock.now()), operator_id: server.account_id },
-    entry: JSON.stringify({
-      ...{
-        actor: "command line",
-        action: "screening_match.clear",
-        record: `screening_match:${MATCH}`,
-      },
-      reason: REASON,
-    }),
-    created_at: clock.now(),
-  };
-  // The process stops after the second step; another one does it again.
-  await database.transaction((tx) => noteAct(tx, act));
-  await database.transaction((tx) => noteAct(tx, act));
-  expect(await entriesOf(server.account_id, `screening_match:${MATCH}`)).toHaveLength(1);
-});
+it.each([
+  ["", "screening_match.clear", `screening_match:${MATCH}`],
+  [", also by a clock that is behind the last entry", "user.freeze", `user:${MATCH}`],
+] as const)(
+  "an act that was noted before its task ended is noted once%s",
+  async (_name, action, record) => {
+    const { database, clock } = server.core;
+    const { account_id: operator_id } = server;
+    const entry = { actor: "command line", action, record, reason: REASON } as const;
+    const id = newId(clock.now());
+    const later = new Date(clock.now().getTime() + HOUR_MS);
+    await database.transaction(async (tx) => {
+      recordAudit(tx, { ...entry, account_id: operator_id, reason: "Earlier" }, later);
+    });
+    const { account_id } = tenant;
+    const act = {
+      account_id,
+      id,
+      operator_id,
+      entry: JSON.stringify(entry),
+      created_at: clock.now(),
+    };
+    // The process stops after the second step; another one does it again.
+    await database.transaction((tx) => noteAct(tx, act));
+    await database.transaction((tx) => noteAct(tx, act));
+    const noted = await entriesOf(operator_id, record);
+    expect(noted.map(({ reason }) => reason).sort()).toEqual(["Earlier", REASON]);
+  },
+);
 
 it("words that SQL puts into an act do not reach the operator's log", async () => {
   const { database, clock } = server.core;
