@@ -11,9 +11,14 @@ const LARGE_BYTES = 64 * 1024;
  */
 export function addLargeAnswers(app: FastifyInstance): void {
   const turns = new LoopTurns(1);
-  app.addHook("onSend", (request, _reply, payload, done) => {
-    if (request.caller || sizeOf(payload) <= LARGE_BYTES) done();
-    else turns.wait(callerNetwork(request.ip), done);
+  app.addHook("onSend", (request, { raw }, payload, done) => {
+    if (request.caller || raw.closed || sizeOf(payload) <= LARGE_BYTES) {
+      done();
+      return;
+    }
+    const leave = turns.wait(callerNetwork(request.ip), done);
+    // To nobody it costs nothing.
+    raw.once("close", () => leave() && done());
   });
 }
 

@@ -1,3 +1,5 @@
+type Turn = { begin: () => void };
+
 /**
  * Begins so much of what waits in each turn of the event loop: everything else that has arrived,
  * such as answers of the database, is processed in between. Senders take turns.
@@ -5,7 +7,7 @@
 export class LoopTurns {
   readonly #per_turn: number;
   /** In the order of their turns. */
-  readonly #waiting = new Map<string, (() => void)[]>();
+  readonly #waiting = new Map<string, Set<Turn>>();
   #left: number;
   #is_scheduled = false;
 
@@ -14,32 +16,45 @@ export class LoopTurns {
     this.#left = per_turn;
   }
 
-  wait(sender: string, begin: () => void): void {
-    if (!this.#is_scheduled) {
-      this.#is_scheduled = true;
-      setImmediate(() => this.#nextTurn());
-    }
+  /** Whoever need not begin any more calls what this returns: true if it has not begun. */
+  wait(sender: string, begin: () => void): () => boolean {
+    this.#schedule();
     if (this.#left > 0) {
       this.#left -= 1;
       begin();
-      return;
+      return () => false;
     }
-    const own = this.#waiting.get(sender);
-    if (own) own.push(begin);
-    else this.#waiting.set(sender, [begin]);
+    const own = this.#waiting.get(sender) ?? new Set();
+    const turn = { begin };
+    this.#waiting.set(sender, own.add(turn));
+    return () => {
+      const is_waiting = own.delete(turn);
+      if (is_waiting && own.size === 0) this.#waiting.delete(sender);
+      return is_waiting;
+    };
+  }
+
+  #schedule(): void {
+    if (this.#is_scheduled) return;
+    this.#is_scheduled = true;
+    setImmediate(() => this.#nextTurn());
   }
 
   #nextTurn(): void {
     this.#is_scheduled = false;
     this.#left = this.#per_turn;
-    const begun: (() => void)[] = [];
+    const begun: Turn[] = [];
     for (const [sender, own] of this.#waiting) {
       if (begun.length === this.#per_turn) break;
-      begun.push(own.shift()!);
+      const [first] = own;
+      begun.push(first!);
+      own.delete(first!);
       this.#waiting.delete(sender);
       // Iteration comes to it again after all others.
-      if (own.length > 0) this.#waiting.set(sender, own);
+      if (own.size > 0) this.#waiting.set(sender, own);
     }
-    for (const begin of begun) this.wait("", begin);
+    if (begun.length > 0) this.#schedule();
+    this.#left -= begun.length;
+    for (const { begin } of begun) begin();
   }
 }

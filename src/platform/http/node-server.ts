@@ -17,8 +17,8 @@ import { createSlowClients } from "./slow-clients.ts";
 /** How many requests a client may send ahead of their answers. */
 export const AHEAD_MAX = 100;
 /**
- * Requests without an account that begin in one turn of the event loop, if more have arrived. One
- * new connection is accepted in each turn, so turns must be short.
+ * Requests without an account that begin in one turn of the event loop, if more have arrived. A few
+ * new connections are accepted in each turn (`listeners.ts`), so turns must be short.
  */
 const NETWORKS_BEGIN = 2;
 /** A connection of an account with so many ahead is closed with a refusal. */
@@ -43,8 +43,8 @@ type Limits = OverloadOptions & {
 };
 
 /**
- * Node's HTTP server. It answers nothing by itself: a request with an unknown `Expect` or without
- * `Host` reaches the handler, which refuses it like any other.
+ * Node's HTTP server. Only what comes too fast or in too many chunks is refused here: a request
+ * with an unknown `Expect` or without `Host` reaches the handler, which refuses it like any other.
  */
 export function createNodeServer(handle: RequestListener, limits: Limits): Server {
   const idle = createIdleConnections();
@@ -70,7 +70,9 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
     watchClient(request, answer);
     if (request.headers["transfer-encoding"] !== undefined) limitChunks(server, request, answer);
     const begin = () => runForNobody(() => handle(request, answer as never));
-    afterEarlier(request, answer, is_account ? begin : () => turns.wait(name, begin));
+    // Of a client that is gone by then nothing begins: there may be any number of them.
+    const waitForTurn = () => void answer.once("close", turns.wait(name, begin));
+    afterEarlier(request, answer, is_account ? begin : waitForTurn);
   };
   const server: Server = createServer({ requireHostHeader: false }, onRequest);
   server.on("checkExpectation", onRequest);
@@ -90,7 +92,7 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
 
 type CountOpen = (socket: Socket, answer: ServerResponse, onNone: () => void) => number;
 
-/** How many requests of the connection are not answered, or in this turn, with this one. */
+/** How many requests of the connection are not answered yet, or were in this turn; with this one. */
 function createCount(): CountOpen {
   const open = new WeakMap<Socket, number>();
   return (socket, answer, onNone) => {
@@ -123,7 +125,6 @@ type ParsedSocket = Socket & { parser?: Parser };
  */
 function skipAfterLast(socket: ParsedSocket): void {
   const { parser } = socket;
-  if (parser) passBodyOn(parser);
   const begin = parser?.onIncoming;
   if (!parser || !begin) return;
   parser.onIncoming = (request, keep_alive) => {
@@ -135,25 +136,22 @@ function skipAfterLast(socket: ParsedSocket): void {
   };
 }
 
-/** Node's functions that are told of each chunk of a body, by the parsers that tell nobody. */
-const silenced = new WeakMap<Parser, [name: string, onBody: unknown]>();
-
-/** The rest of a block, up to 64 KiB, is parsed all the same: an eighth of the time without it. */
-function dropBody({ parser }: ParsedSocket): void {
+/**
+ * Its parser tells nobody of the chunks that follow: the rest of a block, up to 64 KiB, is parsed
+ * all the same, but in an eighth of the time. Node uses the parser again once the connection is
+ * closed, also for answers to its own requests.
+ */
+function dropBody(socket: ParsedSocket): void {
+  const { parser } = socket;
   const own = Object.entries(parser ?? {}).find(
     ([, value]) => typeof value === "function" && value.name === "parserOnBody",
   );
   if (!parser || !own) return;
-  silenced.set(parser, own);
-  parser[own[0]] = null;
-}
-
-/** Node uses parsers again. */
-function passBodyOn(parser: Parser): void {
-  const own = silenced.get(parser);
-  if (!own) return;
-  silenced.delete(parser);
-  parser[own[0]] = own[1];
+  const [name, onBody] = own;
+  parser[name] = null;
+  socket.once("close", () => {
+    parser[name] = onBody;
+  });
 }
 
 /**

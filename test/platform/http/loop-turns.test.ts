@@ -47,3 +47,16 @@ it("what begins something else of its sender is counted in the same turn", async
   for (let turn = 0; turn < 5; turn += 1) await nextTurn();
   expect(begun).toBe(7);
 });
+
+it("what leaves before its turn does not begin, and takes nobody's turn", async () => {
+  const turns = new LoopTurns(1);
+  const begun: string[] = [];
+  const leave = ["first", "second", "third"].map((name) =>
+    turns.wait("a", () => void begun.push(name)),
+  );
+  expect(leave[1]!()).toBe(true);
+  expect(leave[1]!()).toBe(false);
+  await nextTurn();
+  expect(begun).toEqual(["first", "third"]);
+  expect(leave[2]!()).toBe(false);
+});

@@ -1,7 +1,8 @@
 import { once } from "node:events";
-import type { IncomingMessage, ServerResponse } from "node:http";
+import { createServer, get, type IncomingMessage, type ServerResponse } from "node:http";
 import { type AddressInfo, connect } from "node:net";
 import { PassThrough } from "node:stream";
+import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import { KnownCredentials } from "../../../src/platform/http/known-credentials.ts";
 import { createNodeServer } from "../../../src/platform/http/node-server.ts";
@@ -159,4 +160,47 @@ it("keeps nothing of a refused body in memory, whether it is read or not", async
     await client.closed;
     expect(requests.map(({ readableLength }) => readableLength)).toEqual([0]);
   }
+});
+
+it("Node's own requests read their answers after bodies were refused", async () => {
+  onRequest = (request) => request.on("error", () => {}).resume();
+  const other = createServer((_request, answer) => answer.end("whole")).listen(0, "127.0.0.1");
+  await once(other, "listening");
+  for (let sent = 0; sent < 5; sent += 1) {
+    const client = open();
+    client.socket.write(
+      `POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n${"1\r\nx\r\n".repeat(1_000)}`,
+    );
+    await client.closed;
+    const { port } = other.address() as AddressInfo;
+    const [answer] = await once(get({ host: "127.0.0.1", port, agent: false }), "response");
+    expect(await text(answer)).toBe("whole");
+  }
+  other.close();
+});
+
+it("begins no request of a stranger who is gone before its turn", async () => {
+  const CLIENTS = 60;
+  let begun = 0;
+  onRequest = (_request, answer) => {
+    begun += 1;
+    answer.end();
+  };
+  const clients: ReturnType<typeof open>[] = [];
+  for (let opened = 0; opened < CLIENTS; opened += 1) {
+    const accepted = once(server, "connection");
+    clients.push(open());
+    await accepted;
+  }
+  let reached = 0;
+  server.prependListener("request", (request: IncomingMessage) => {
+    reached += 1;
+    // As if the client had reset the connection.
+    request.socket.destroy();
+  });
+  for (const { socket } of clients) socket.write(GET);
+  await Promise.all(clients.map(({ closed }) => closed));
+  expect(reached).toBe(CLIENTS);
+  for (let turn = 0; turn < CLIENTS; turn += 1) await new Promise(setImmediate);
+  expect(begun).toBeLessThan(CLIENTS / 2);
 });
