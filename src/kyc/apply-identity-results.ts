@@ -2,7 +2,7 @@ import { recordAudit } from "../accounts/audit.ts";
 import type { Catalogue } from "../catalogue/catalogue.ts";
 import { findCursor, updateCursor } from "../partners/cursor-store.ts";
 import type { IdentityOutcome, IdentityPort, IdentityResult } from "../partners/identity/port.ts";
-import { CommitUnknownError, DatabaseUnavailableError } from "../platform/db/outages.ts";
+import { isOutage } from "../platform/db/outages.ts";
 import type { ModuleCore } from "../platform/module.ts";
 import { describeError } from "../platform/tasks/outage.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
@@ -45,6 +45,7 @@ export async function readIdentityResults(deps: ResultDeps, now: Date): Promise<
     try {
       await applyOne(deps, result, now);
     } catch (error) {
+      // All are read again.
       if (isOutage(error)) throw error;
       await applyLater(deps, result, error, now);
     }
@@ -64,11 +65,6 @@ export async function applyIdentityResults(
   now: Date,
 ): Promise<void> {
   for (const result of results) await applyOne(deps, result, now);
-}
-
-/** The database does not answer: all are read again. */
-function isOutage(error: unknown): boolean {
-  return error instanceof DatabaseUnavailableError || error instanceof CommitUnknownError;
 }
 
 async function applyLater(

@@ -17,7 +17,7 @@ import { sweepDocuments } from "./documents/sweep-documents.ts";
 import { dropDocuments } from "./documents/upload-documents.ts";
 import { type ReturnDeps, returnExceptions } from "./exceptions/return-exceptions.ts";
 import { CHUNK, fundOfframps } from "./fund-offramps.ts";
-import { readBank } from "./payouts/apply-bank-answers.ts";
+import { bankReader } from "./payouts/apply-bank-answers.ts";
 import { assessOfframps, fundAndAssess } from "./payouts/assess-offramps.ts";
 import { failLapsedOfframps } from "./payouts/fail-lapsed-offramps.ts";
 import { type FlagDeps, flagUnansweredPayouts } from "./payouts/flag-unanswered-payouts.ts";
@@ -89,7 +89,7 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     partnerTask(deps.database, WATCH_CHAINS_TASK, async () => {
       await recordDeposits(deps.database, deps.chain, deps.clock);
     }),
-    partnerTask(deps.database, READ_BANK_TASK, () => readBank(deps, deps.clock)),
+    partnerTask(deps.database, READ_BANK_TASK, bankReader(deps)),
     { kind: ANNOUNCE_TRANSFER_TASK, set_max: 50, handle: (set) => announceTransfers(deps, set) },
     quoteTask(deps, FUND_QUOTE_TASK, async (tx, quote, now) => {
       const { decision } = await fundFromDeposits(tx, deps, quote, now);

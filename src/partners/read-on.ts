@@ -2,7 +2,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
 import { findCursor, updateCursor } from "./cursor-store.ts";
 
-/** Limits one run: the next one reads the rest. */
+/** Limits one run: the next one reads the rest, or the same again where the cursor was kept. */
 const PAGES_MAX = 1_000;
 
 /**

@@ -5,10 +5,13 @@ import { postEntries } from "../../ledger/post-entries.ts";
 import type { BankAnswer, BankPort } from "../../partners/bank/port.ts";
 import { explainReasons } from "../../partners/bank/reasons/explain-reason.ts";
 import { readOn } from "../../partners/read-on.ts";
-import type { Clock } from "../../platform/clock.ts";
 import type { Transaction } from "../../platform/db/database.ts";
+import { limitLockWait } from "../../platform/db/lock-wait.ts";
+import { isLockConflict, isOutage } from "../../platform/db/outages.ts";
 import type { RecordKey } from "../../platform/db/rows.ts";
+import { SECOND_MS } from "../../platform/durations.ts";
 import type { ModuleCore } from "../../platform/module.ts";
+import { describeError } from "../../platform/tasks/outage.ts";
 import { splitByBytes } from "../../platform/tasks/split-by-bytes.ts";
 import { enqueueTasksAt } from "../../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../../prices/price-book.ts";
@@ -37,7 +40,7 @@ import {
   updatePayouts,
 } from "./store.ts";
 
-export type BankDeps = Pick<ModuleCore, "database" | "keyring"> & {
+export type BankDeps = Pick<ModuleCore, "database" | "keyring" | "clock" | "log"> & {
   bank: BankPort;
   renderer: OfframpRenderer;
   prices: CurrentPrices;
@@ -48,29 +51,81 @@ export type BankDeps = Pick<ModuleCore, "database" | "keyring"> & {
 const ANSWERS_PER_READ_MAX = 1_200;
 const ACCOUNTS_AT_ONCE = 4;
 const CURSOR = "bank";
+/** Others must not wait for the locks of one account. */
+const LOCK_WAIT_MAX_MS = SECOND_MS;
 
-/** Reads the bank's new answers and applies each one once. */
-export async function readBank(deps: BankDeps, clock: Pick<Clock, "now">): Promise<void> {
+/**
+ * Reads the bank's new answers and applies each one once. Where those of an account cannot be
+ * applied now, because somebody holds its locks for example, they are read again next time, and
+ * those of others are applied.
+ */
+export function bankReader(deps: BankDeps): () => Promise<void> {
+  let behind: Behind = new Map();
   const list = async (cursor: string | null) => {
     const { answers, ...read } = await deps.bank.listAnswers(cursor, ANSWERS_PER_READ_MAX);
     return { items: answers, ...read };
   };
-  const take = async (read: BankAnswer[], now: Date) => {
-    const waiting = [...Map.groupBy(read, (answer) => answer.account_id)];
-    const applyNext = async () => {
-      for (let next = waiting.shift(); next; next = waiting.shift()) {
-        const [account_id, answers] = next;
-        for (const part of await split(deps, account_id, answers)) {
-          await deps.database.transaction((tx) => applyAnswers(tx, deps, account_id, part, now));
-        }
-      }
+  return async () => {
+    // Read again, the answers of others are known.
+    const were_behind = behind.size > 0;
+    const now_behind: Behind = new Map();
+    const take = async (read: BankAnswer[], now: Date, keepCursor: () => void) => {
+      const answers = were_behind ? await withoutKnown(deps, read) : read;
+      await applyByAccount(deps, answers, now_behind, now);
+      if (answers.some(({ account_id }) => now_behind.has(account_id))) keepCursor();
     };
-    // All end before the page is read again because one of them failed.
-    const ended = await Promise.allSettled(Array.from({ length: ACCOUNTS_AT_ONCE }, applyNext));
-    const failed = ended.find((one) => one.status === "rejected");
-    if (failed) throw failed.reason;
+    await readOn(deps.database, CURSOR, list, take, deps.clock);
+    for (const [account_id, error] of now_behind) {
+      if (error === null || behind.get(account_id) === error) continue;
+      deps.log.warn({ account_id, error }, "the bank's answers of an account cannot be applied");
+    }
+    behind = now_behind;
   };
-  await readOn(deps.database, CURSOR, list, take, clock);
+}
+
+/** Accounts whose answers could not be applied, and why; null for locks that somebody held. */
+type Behind = Map<string, string | null>;
+
+async function withoutKnown({ database }: BankDeps, read: BankAnswer[]): Promise<BankAnswer[]> {
+  const left: BankAnswer[] = [];
+  for (const [account_id, answers] of Map.groupBy(read, (answer) => answer.account_id)) {
+    const references = answers.map(({ bank_reference }) => bank_reference);
+    const known = await findBankAnswers(database, account_id, references);
+    left.push(...answers.filter(({ bank_reference }) => !known.has(bank_reference)));
+  }
+  return left;
+}
+
+/** Those of several accounts at once, and of an account in their order. */
+async function applyByAccount(
+  deps: BankDeps,
+  answers: readonly BankAnswer[],
+  behind: Behind,
+  now: Date,
+): Promise<void> {
+  const waiting = [...Map.groupBy(answers, (answer) => answer.account_id)];
+  const applyNext = async () => {
+    for (let next = waiting.shift(); next; next = waiting.shift()) {
+      const [account_id, own] = next;
+      // Their order is kept: an earlier answer of the account waits.
+      if (behind.has(account_id)) continue;
+      try {
+        for (const part of await split(deps, account_id, own)) {
+          await deps.database.transaction((tx) => {
+            limitLockWait(tx, LOCK_WAIT_MAX_MS);
+            return applyAnswers(tx, deps, account_id, part, now);
+          });
+        }
+      } catch (error) {
+        if (isOutage(error)) throw error;
+        behind.set(account_id, isLockConflict(error) ? null : describeError(error));
+      }
+    }
+  };
+  // All end before the page is read again because one of them failed.
+  const ended = await Promise.allSettled(Array.from({ length: ACCOUNTS_AT_ONCE }, applyNext));
+  const failed = ended.find((one) => one.status === "rejected");
+  if (failed) throw failed.reason;
 }
 
 /** In their order, by number and by the size of the offramps' details. */

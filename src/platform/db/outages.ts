@@ -15,6 +15,11 @@ const CONNECTION_ENDS = /^(57P0[123]|08...)$/;
 // class 58: the server's system fails it, for example its disk.
 const OUTAGES = /^(25006|53...|58...)$/;
 
+/** Whether something else could not be read or written now either. */
+export function isOutage(error: unknown): boolean {
+  return error instanceof DatabaseUnavailableError || error instanceof CommitUnknownError;
+}
+
 /** True if PostgreSQL answered a statement with an error, false for a broken connection. */
 export function isCertain(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && !CONNECTION_ENDS.test(error.code ?? "");

@@ -17,22 +17,41 @@ export async function listenOnPort(app: FastifyInstance, place: Place): Promise<
     await app.listen(place);
     return portOf(app.server);
   }
-  await checkUnused(place);
+  const reservation = await reserve(place);
+  try {
+    return await listenTogether(app, place);
+  } finally {
+    reservation?.close();
+  }
+}
+
+/**
+ * Sockets that share a port do not notice another program that shares it, too. The reservation has
+ * a name of its own, which only one program can have: two may start at the same moment.
+ */
+async function reserve(place: Place): Promise<Server | null> {
+  if (place.port === 0) return null;
+  const reservation = createServer();
+  await begin(reservation, { path: `\0sliproad-${place.host}-${place.port}` });
+  const probe = createServer();
+  try {
+    await begin(probe, place);
+  } catch (error) {
+    reservation.close();
+    throw error;
+  }
+  probe.close();
+  await once(probe, "close");
+  return reservation;
+}
+
+async function listenTogether(app: FastifyInstance, place: Place): Promise<number> {
   const more = Array.from({ length: LISTENERS - 1 }, () => createListener(app));
   closeWith(app, more);
   await app.listen({ ...place, reusePort: true } as Place);
   const { address: host, port } = app.server.address() as AddressInfo;
   await Promise.all(more.map((listener) => begin(listener, { host, port, reusePort: true })));
   return port;
-}
-
-/** Sockets that share a port do not notice another program that shares it, too. */
-async function checkUnused(place: Place): Promise<void> {
-  if (place.port === 0) return;
-  const probe = createServer();
-  await begin(probe, place);
-  probe.close();
-  await once(probe, "close");
 }
 
 /** Its connections are those of the HTTP server, which has the same options. */

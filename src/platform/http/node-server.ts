@@ -9,6 +9,7 @@ import type { Socket } from "node:net";
 import { runForNobody } from "../db/caller-context.ts";
 import { callerNetwork } from "./caller-network.ts";
 import { createConnectionOrder } from "./connection-order.ts";
+import { gatherChunks } from "./gather-chunks.ts";
 import { createIdleConnections } from "./idle-connections.ts";
 import { LoopTurns } from "./loop-turns.ts";
 import { createOverload, type OverloadOptions } from "./overload.ts";
@@ -68,6 +69,7 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
       return;
     }
     watchClient(request, answer);
+    gatherChunks(request);
     if (request.headers["transfer-encoding"] !== undefined) limitChunks(server, request, answer);
     const begin = () => runForNobody(() => handle(request, answer as never));
     // Of a client that is gone by then nothing begins: there may be any number of them.

@@ -18,6 +18,13 @@ function open(answer: () => Promise<string> = async () => "answered"): FastifyIn
   return app;
 }
 
+async function findFreePort(): Promise<number> {
+  const app = open();
+  const port = await listenOnPort(app, { host: HOST, port: 0 });
+  await app.close();
+  return port;
+}
+
 it("of many new connections several are accepted in a turn of the event loop", async () => {
   const CONNECTIONS = 64;
   const app = open();
@@ -47,7 +54,10 @@ it("requests under way on each of its sockets are answered before it is closed",
     waiting += 1;
     await new Promise<void>((resolve) => {
       const before = go;
-      go = () => (before(), resolve());
+      go = () => {
+        before();
+        resolve();
+      };
     });
     return "answered";
   });
@@ -82,9 +92,25 @@ it("a port that another program or installation uses is refused", async () => {
   other.close();
 });
 
+it("a program that begins while another one begins is refused", async () => {
+  const [first, second] = [open(), open()];
+  const listen = first.listen.bind(first);
+  const begun = Promise.withResolvers<void>();
+  const goOn = Promise.withResolvers<void>();
+  first.listen = (async (options: object) => {
+    begun.resolve();
+    await goOn.promise;
+    return listen(options);
+  }) as typeof first.listen;
+  const port = await findFreePort();
+  const listening = listenOnPort(first, { host: HOST, port });
+  await begun.promise;
+  await expect(listenOnPort(second, { host: HOST, port })).rejects.toThrow("EADDRINUSE");
+  goOn.resolve();
+  expect(await listening).toBe(port);
+});
+
 it("the same port can be used again at once", async () => {
-  const first = open();
-  const port = await listenOnPort(first, { host: HOST, port: 0 });
-  await first.close();
+  const port = await findFreePort();
   expect(await listenOnPort(open(), { host: HOST, port })).toBe(port);
 });
