@@ -119,35 +119,6 @@ describe("a bank that does not respond", () => {
   });
 });
 
-describe("answers of several accounts in one page", () => {
-  it("are applied while those of one account cannot be", async () => {
-    const { account_id, key } = await server.addAccount("Other");
-    const other: TestServer = {
-      ...{ ...server, account_id, key },
-      call: (method, path, body, options) => server.call(method, path, body, { ...options, key }),
-    };
-    bank.manner = "is_silent";
-    const story = await openPayout("sending_fiat");
-    const theirs = await openStory(other);
-    good(await theirs.execute());
-    await theirs.waitForStatus("sending_fiat");
-    await settle(server);
-    const change = (by: number) =>
-      server.db.database.query(
-        "update ledger_balances set balance = balance + $1 where ledger_account = $2",
-        [by, `payout_pending:${story.offramp_id}`],
-      );
-    await change(1);
-    bank.say(idOf(story, 1), "booked");
-    bank.say(idOf(theirs, 1), "booked");
-    await theirs.waitForStatus("fiat_sent");
-    expect((await story.show()).status).toBe("sending_fiat");
-    await change(-1);
-    await readAnswers();
-    await story.waitForStatus("fiat_sent");
-  });
-});
-
 describe("a bank that repeats or contradicts itself, or reports unknown payments", () => {
   it("answers twice, with one reference or two: booked once", async () => {
     bank.manner = "is_silent";
