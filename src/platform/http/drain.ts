@@ -2,6 +2,7 @@ import type { IncomingMessage } from "node:http";
 import type { FastifyRequest } from "fastify";
 import { callerNetwork } from "./caller-network.ts";
 import { type Drained, DrainTurns } from "./drain-turns.ts";
+import { countChunks } from "./gather-chunks.ts";
 
 // How much a refused client may still send, so that it gets to read the refusal.
 const DRAIN_BYTES_MAX = 32 * 1024 * 1024;
@@ -38,15 +39,21 @@ export function drain(raw: IncomingMessage, sender: string): void {
   const drained: Drained = {
     sender,
     granted: (bytes) => {
-      granted = bytes;
-      raw.resume();
+      granted += bytes;
+      // What arrived at once may have cost more than one grant.
+      if (granted > 0) raw.resume();
+      else turns.wait(drained, true);
     },
   };
   const timer = setTimeout(() => raw.destroy(), DRAIN_MS_MAX).unref();
-  // Node discards a body itself, without a limit, unless reading it has begun.
-  raw.pause().read(0);
-  raw.on("data", (chunk: Buffer) => {
-    const bytes = chunk.length + CHUNK_BYTES;
+  // Node discards a body itself, without a limit, unless reading it has begun: what has arrived is
+  // read, because Node asks for no more while it has enough.
+  raw.pause().read();
+  let counted = countChunks(raw);
+  raw.on("data", (block: Buffer) => {
+    const chunks = countChunks(raw);
+    const bytes = block.length + CHUNK_BYTES * Math.max(1, chunks - counted);
+    counted = chunks;
     left -= bytes;
     granted -= bytes;
     if (left < 0) raw.destroy();

@@ -1,8 +1,10 @@
 import type { Socket } from "node:net";
 
 /** Each takes a file descriptor, of which a process may have a few thousand. */
-const STRANGERS_MAX = 1_000;
+const STRANGERS_MAX = 3_000;
 const ACCOUNTS_MAX = 2_000;
+/** So many of one sender are never closed because it has more than others. */
+const OWN_MIN = 100;
 
 type IdleConnections = {
   /** Has no request, or none any more. */
@@ -11,18 +13,23 @@ type IdleConnections = {
   delete(socket: Socket): void;
 };
 
+type Limits = { strangers_max: number; accounts_max: number; own_min: number };
+const LIMITS: Limits = {
+  strangers_max: STRANGERS_MAX,
+  accounts_max: ACCOUNTS_MAX,
+  own_min: OWN_MIN,
+};
+
 /**
- * Connections that wait for a request, the first or the next one. Above the limit the oldest of
- * whoever has most is closed; accounts and networks without one have limits of their own. Without a
- * limit, whoever opens thousands and sends nothing would leave no file descriptors for others, the
- * database and files.
+ * Connections that wait for a request, the first or the next one. Above the limit one is closed:
+ * the oldest of whoever has most, or of all, if nobody has many. Whose a new connection is says its
+ * first request, so many new ones behind one address may be anybody's. Accounts and networks
+ * without one have limits of their own. Without a limit, whoever opens thousands and sends nothing
+ * would leave no file descriptors for others, the database and files.
  */
-export function createIdleConnections(
-  strangers_max: number = STRANGERS_MAX,
-  accounts_max: number = ACCOUNTS_MAX,
-): IdleConnections {
-  const strangers = new IdleGroup(strangers_max);
-  const accounts = new IdleGroup(accounts_max);
+export function createIdleConnections(limits: Limits = LIMITS): IdleConnections {
+  const strangers = new IdleGroup(limits.strangers_max, limits.own_min);
+  const accounts = new IdleGroup(limits.accounts_max, limits.own_min);
   return {
     add(socket, name, is_account) {
       if (socket.destroyed) return;
@@ -37,12 +44,14 @@ export function createIdleConnections(
 
 class IdleGroup {
   readonly #max: number;
+  readonly #own_min: number;
+  /** In the order in which they became idle, as are those of each sender. */
   readonly #names = new Map<Socket, string>();
-  /** In the order in which they became idle. */
   readonly #by_name = new Map<string, Set<Socket>>();
 
-  constructor(max: number) {
+  constructor(max: number, own_min: number) {
     this.#max = max;
+    this.#own_min = own_min;
   }
 
   add(socket: Socket, name: string): void {
@@ -65,7 +74,7 @@ class IdleGroup {
   #closeOne(): void {
     let most = new Set<Socket>();
     for (const own of this.#by_name.values()) if (own.size > most.size) most = own;
-    const [oldest] = most;
+    const [oldest] = most.size > this.#own_min ? most : this.#names.keys();
     this.delete(oldest!);
     oldest!.destroy();
   }

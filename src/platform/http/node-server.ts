@@ -13,7 +13,7 @@ import { gatherChunks } from "./gather-chunks.ts";
 import { createIdleConnections } from "./idle-connections.ts";
 import { LoopTurns } from "./loop-turns.ts";
 import { createOverload, type OverloadOptions } from "./overload.ts";
-import { createSlowClients } from "./slow-clients.ts";
+import { createSlowClients, isFile } from "./slow-clients.ts";
 
 /** How many requests a client may send ahead of their answers. */
 export const AHEAD_MAX = 100;
@@ -24,6 +24,8 @@ export const AHEAD_MAX = 100;
 const NETWORKS_BEGIN = 2;
 /** A connection of an account with so many ahead is closed with a refusal. */
 const REFUSED_AHEAD_MAX = 10;
+/** Thousands of short ones would take ten times the memory of their text. */
+const HEADERS_MAX = 200;
 /** To Node's parser: nothing follows that is a request. */
 const SKIP_REST = 2;
 
@@ -32,6 +34,7 @@ const CHUNKS_MAX = 100;
 const CHUNK_BYTES_MIN = 32;
 const LAST_ANSWER_MS = 1_000;
 export const TINY_CHUNKS = "ERR_TINY_CHUNKS";
+export const TOO_MANY_HEADERS = "ERR_TOO_MANY_HEADERS";
 
 type Limits = OverloadOptions & {
   keep_alive_ms: number;
@@ -58,6 +61,11 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
     const { socket } = request;
     if (ended.has(socket)) return;
     idle.delete(socket);
+    if (request.rawHeaders.length > 2 * HEADERS_MAX) {
+      ended.add(socket);
+      refuseUnread(server, socket, answer, TOO_MANY_HEADERS);
+      return;
+    }
     const { name, is_account, is_refused } = admit(request, answer);
     const ahead = countOpen(socket, answer, () => idle.add(socket, name, is_account));
     // To refuse more of a connection, too, takes time.
@@ -69,7 +77,7 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
       return;
     }
     watchClient(request, answer);
-    gatherChunks(request);
+    if (!isFile(request)) gatherChunks(request);
     if (request.headers["transfer-encoding"] !== undefined) limitChunks(server, request, answer);
     const begin = () => runForNobody(() => handle(request, answer as never));
     // Of a client that is gone by then nothing begins: there may be any number of them.
@@ -131,11 +139,15 @@ function skipAfterLast(socket: ParsedSocket): void {
   if (!parser || !begin) return;
   parser.onIncoming = (request, keep_alive) => {
     if (!ended.has(socket)) return begin(request, keep_alive);
-    socket.pause();
-    // Node would resume it when the answer to an earlier request is sent.
-    socket.resume = () => socket;
+    stopReading(socket);
     return SKIP_REST;
   };
+}
+
+/** For good: Node would resume it when an earlier answer is sent, or a body is read on. */
+function stopReading(socket: Socket): void {
+  socket.pause();
+  socket.resume = () => socket;
 }
 
 /**
@@ -165,7 +177,6 @@ function limitChunks(server: Server, request: IncomingMessage, answer: ServerRes
   const push = request.push.bind(request);
   let [chunks, bytes, is_refused] = [0, 0, false];
   request.push = (chunk: Buffer | null, encoding) => {
-    // Node then stops reading.
     if (is_refused) return false;
     if (chunk === null) return push(chunk, encoding);
     chunks += 1;
@@ -175,9 +186,15 @@ function limitChunks(server: Server, request: IncomingMessage, answer: ServerRes
     dropBody(socket);
     // Otherwise what arrived of it stays in memory as long as the connection: a gigabyte of many.
     request.removeAllListeners("data").resume();
-    if (answer.headersSent) socket.destroySoon();
-    else server.emit("clientError", Object.assign(new Error(), { code: TINY_CHUNKS }), socket);
-    setTimeout(() => socket.destroy(), LAST_ANSWER_MS).unref();
+    refuseUnread(server, socket, answer, TINY_CHUNKS);
     return false;
   };
+}
+
+/** Nothing more of the connection is read, and it is closed, also if nobody reads the answer. */
+function refuseUnread(server: Server, socket: Socket, answer: ServerResponse, code: string): void {
+  stopReading(socket);
+  if (answer.headersSent) socket.destroySoon();
+  else server.emit("clientError", Object.assign(new Error(), { code }), socket);
+  setTimeout(() => socket.destroy(), LAST_ANSWER_MS).unref();
 }

@@ -10,8 +10,9 @@ const MEASURE_EVERY_MS = 25;
 const OWN_MAX_LATE = 500;
 /** A second or two of work. More would be refused before the database, which costs more. */
 const OWN_MAX = 1_000;
-/** However many networks share the number of those without an account. */
+/** However many networks share the number of those without an account, up to another number. */
 const NETWORK_MIN = 2;
+const ALL_NETWORKS_MAX = 3_000;
 
 export type OverloadOptions = {
   addressOf: AddressOf;
@@ -41,6 +42,7 @@ export function createOverload({ addressOf, known, onRefused }: OverloadOptions)
   };
   let of_all_networks = 0;
   const networkMax = (own: number, max: number): number => {
+    if (of_all_networks >= ALL_NETWORKS_MAX) return 0;
     if (of_all_networks >= max) return NETWORK_MIN;
     return Math.max(max / (of_networks.size + (own === 0 ? 1 : 0)), NETWORK_MIN);
   };

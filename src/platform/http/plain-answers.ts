@@ -3,7 +3,7 @@ import type { ServerResponse } from "node:http";
 import type { Socket } from "node:net";
 import { type Problem, Refusal } from "../errors.ts";
 import { VERSION } from "./check-headers.ts";
-import { TINY_CHUNKS } from "./node-server.ts";
+import { TINY_CHUNKS, TOO_MANY_HEADERS } from "./node-server.ts";
 import { securityHeaders } from "./security-headers.ts";
 
 /** For answers that are not pages: never cached. */
@@ -49,6 +49,7 @@ export function refuseOverload(public_url: string, answer: ServerResponse): void
 
 const UNREADABLE: Record<string, string> = {
   HPE_HEADER_OVERFLOW: "The headers are too large; send less than 16 KB.",
+  [TOO_MANY_HEADERS]: "Send at most 200 headers.",
   [TINY_CHUNKS]: "Send the body in larger chunks.",
   ERR_HTTP_REQUEST_TIMEOUT: "The request did not arrive completely in time; send it again.",
 };

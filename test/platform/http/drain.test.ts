@@ -4,6 +4,7 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
 import { afterEach, expect, it } from "vitest";
 import { drain } from "../../../src/platform/http/drain.ts";
+import { countChunks, gatherChunks } from "../../../src/platform/http/gather-chunks.ts";
 
 const MEGABYTE = 1024 * 1024;
 const BODY_BYTES = 4 * MEGABYTE;
@@ -24,6 +25,7 @@ afterEach(() => {
 async function start(): Promise<void> {
   server = createServer((request, answer) => {
     opened.push(request);
+    gatherChunks(request);
     answer.writeHead(401, { "Content-Length": 2 }).end("no");
     drain(request, request.headers.host!);
   });
@@ -73,4 +75,58 @@ it("a single refused body is read to its end, and the next request is answered",
   socket.resume();
   const [answer] = await once(socket, "data");
   expect(String(answer)).toContain("401");
+});
+
+it("of refused bodies in small chunks fewer bytes are read: each chunk takes time", async () => {
+  await start();
+  const CHUNK = 40;
+  const chunks = `28\r\n${"x".repeat(CHUNK)}\r\n`.repeat(100_000);
+  for (let count = 0; count < 10; count += 1) {
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    clients.push(socket);
+    socket.on("error", () => {});
+    socket.write(
+      `POST / HTTP/1.1\r\nHost: ${count}\r\nTransfer-Encoding: chunked\r\n\r\n${chunks}`,
+    );
+  }
+  await expect.poll(() => opened.length, { timeout: 20_000 }).toBe(10);
+  const countAll = () => opened.reduce((sum, request) => sum + countChunks(request), 0);
+  const [begun_ms, before] = [performance.now(), countAll()];
+  await sleep(1_000);
+  const seconds = (performance.now() - begun_ms) / 1_000;
+  const cost = CHUNK + 256;
+  const most = ((seconds + 0.3) * BYTES_PER_SECOND) / cost + (10 * BUFFERED_MAX) / CHUNK;
+  expect(countAll() - before).toBeLessThan(most);
+});
+
+it("bodies of which much has arrived before the refusal are read at the limited rate, too", async () => {
+  const REFUSED_AFTER_MS = 200;
+  const CONNECTIONS = 8;
+  server = createServer((request, answer) => {
+    opened.push(request);
+    setTimeout(() => {
+      answer.writeHead(401, { "Content-Length": 2 }).end("no");
+      drain(request, "flood");
+    }, REFUSED_AFTER_MS);
+  });
+  await once(server.listen(0, "127.0.0.1"), "listening");
+  for (let count = 0; count < CONNECTIONS; count += 1) {
+    const socket = connect((server.address() as AddressInfo).port, "127.0.0.1");
+    clients.push(socket);
+    socket.on("error", () => {});
+    socket.write(`POST / HTTP/1.1\r\nHost: x\r\nContent-Length: ${1024 * MEGABYTE}\r\n\r\n`);
+    const part = Buffer.alloc(MEGABYTE);
+    const send = () => {
+      while (socket.write(part));
+    };
+    socket.on("drain", send);
+    send();
+  }
+  await expect.poll(() => opened.length, { timeout: 20_000 }).toBe(CONNECTIONS);
+  await sleep(2 * REFUSED_AFTER_MS);
+  const [begun_ms, before] = [performance.now(), readBytes()];
+  await sleep(1_000);
+  const seconds = (performance.now() - begun_ms) / 1_000;
+  const most = (seconds + 0.3) * BYTES_PER_SECOND + CONNECTIONS * BUFFERED_MAX;
+  expect(readBytes() - before).toBeLessThan(most);
 });

@@ -1,6 +1,6 @@
 import { once } from "node:events";
 import { createServer, get, type IncomingMessage, type ServerResponse } from "node:http";
-import { type AddressInfo, connect } from "node:net";
+import { type AddressInfo, connect, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, expect, it } from "vitest";
@@ -32,6 +32,7 @@ beforeEach(async () => {
       answer.end("no");
     },
   });
+  server.on("clientError", (_error, socket) => socket.end("HTTP/1.1 400 Bad Request\r\n\r\n"));
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
 });
@@ -93,9 +94,9 @@ it("a connection of an account stays open, unless it has sent several requests a
   expect(other.received).toBe("");
 });
 
-it("closes the oldest of a thousand connections that send nothing, and answers on the others", async () => {
+it("closes the oldest of 3,000 connections that send nothing, and answers on the others", async () => {
   const clients = [];
-  for (let opened = 0; opened < 1_001; opened += 1) {
+  for (let opened = 0; opened < 3_001; opened += 1) {
     const client = open();
     clients.push(client);
     await once(client.socket, "connect");
@@ -140,6 +141,23 @@ it("is told of no chunk after a body is refused, and reads the bodies of later c
     while (!client.received.includes("read abc")) await once(client.socket, "data");
     client.socket.destroy();
   }
+});
+
+it("reads nothing more of a connection after its body is refused", async () => {
+  let socket: Socket | undefined;
+  onRequest = (request) => {
+    socket = request.socket;
+    request.on("error", () => {}).pause();
+  };
+  const client = open();
+  client.socket.write("POST / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n");
+  const sending = setInterval(() => client.socket.write("1\r\nx\r\n".repeat(10_000)), 5);
+  // It is closed while the client sends, which is an error for the client.
+  await client.closed.catch(() => {});
+  clearInterval(sending);
+  expect(client.received).toMatch(/^HTTP\/1\.1 400 /);
+  // A block of 64 KiB at a time is read; it was refused in the first one.
+  expect(socket!.bytesRead).toBeLessThan(3 * 64 * 1024);
 });
 
 it("keeps nothing of a refused body in memory, whether it is read or not", async () => {
@@ -203,4 +221,22 @@ it("begins no request of a stranger who is gone before its turn", async () => {
   expect(reached).toBe(CLIENTS);
   for (let turn = 0; turn < CLIENTS; turn += 1) await new Promise(setImmediate);
   expect(begun).toBeLessThan(CLIENTS / 2);
+});
+
+it("refuses more than 200 headers, and reads nothing more", async () => {
+  let requests = 0;
+  onRequest = (_request, answer) => {
+    requests += 1;
+    answer.end("yes");
+  };
+  const get = (headers: number) => `GET / HTTP/1.1\r\n${"a: b\r\n".repeat(headers)}\r\n`;
+  const refused = open();
+  refused.socket.write(get(201) + GET);
+  await refused.closed;
+  expect(refused.received).toMatch(/^HTTP\/1\.1 400 /);
+  expect(refused.received.split("HTTP/1.1")).toHaveLength(2);
+  expect(requests).toBe(0);
+  const answered = open();
+  answered.socket.write(get(200));
+  while (!answered.received.includes("yes")) await once(answered.socket, "data");
 });

@@ -120,3 +120,14 @@ it("all who have no account share one number, and each network has its part of i
   expect(sendAs({}, "203.0.113.1").is_admitted).toBe(true);
   expect(send("one").is_admitted).toBe(true);
 });
+
+it("with thousands of networks there is a last limit for all of them", () => {
+  const { send, sendAs } = open();
+  let admitted = 0;
+  for (let network = 0; network < 5_000; network += 1) {
+    const address = `198.${network >> 8}.${network & 255}.1`;
+    for (let sent = 0; sent < 2; sent += 1) admitted += sendAs({}, address).is_admitted ? 1 : 0;
+  }
+  expect(admitted).toBe(3_000);
+  expect(send("one").is_admitted).toBe(true);
+});

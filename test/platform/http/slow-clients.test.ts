@@ -27,7 +27,10 @@ async function start(
 ): Promise<number[]> {
   const ended: number[] = [];
   const networkOf = (request: IncomingMessage) => `network of ${request.headers.host}`;
-  const watch = createSlowClients(networkOf, onClosed, BYTES_MAX);
+  const watch = createSlowClients(networkOf, onClosed, {
+    accounts_max: BYTES_MAX,
+    strangers_max: BYTES_MAX,
+  });
   let connections = 0;
   server = createServer((request, answer) => {
     const number = connections++;
@@ -147,4 +150,36 @@ it("answers that a client who left did not wait for do not count", async () => {
   }
   await setTimeout(2 * LOOK_EVERY_MS);
   expect(closed).toBe(0);
+});
+
+it("of thousands who send nothing more, each from a network of its own, the oldest are disconnected", async () => {
+  const ended = await start((request) => {
+    request.resume();
+    return null;
+  });
+  const CLIENTS = 800;
+  for (let count = 0; count < CLIENTS; count += 1) {
+    await send(post(1).replace("Host: x", `Host: ${count}`));
+  }
+  // Each occupies 16 KiB and more, though it has sent a line.
+  await expect.poll(() => ended.length, SOON).toBeGreaterThan(100);
+  await setTimeout(2 * LOOK_EVERY_MS);
+  expect(ended.length).toBeLessThan(CLIENTS / 2 + 100);
+  expect(Math.max(...ended)).toBeLessThan(ended.length + 5);
+});
+
+it("strangers do not disconnect an account, whose limit is another", async () => {
+  const ended = await start((request) => {
+    const { cookie } = request.headers;
+    if (cookie) noteAccount(request, cookie);
+    request.resume();
+    return null;
+  });
+  await send(post(4 * MEGABYTE, "application/json", "Cookie: account\r\n"));
+  for (let count = 0; count < 8; count += 1) {
+    await send(post(2 * MEGABYTE).replace("Host: x", `Host: ${count}`));
+  }
+  await expect.poll(() => ended.length, SOON).toBeGreaterThan(1);
+  await setTimeout(2 * LOOK_EVERY_MS);
+  expect(ended).not.toContain(0);
 });

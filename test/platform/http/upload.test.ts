@@ -75,7 +75,9 @@ describe("a file that is accepted", () => {
     const name = 'Content-Disposition: form-data; filename="a; name=\\"x\\".pdf"; NAME=file';
     const text = `preamble\r\n--${BOUNDARY} \t\r\n${name}\r\nX-More: 1\r\n\r\n`;
     const body = Buffer.concat([Buffer.from(text), PDF, Buffer.from(`\r\n--${BOUNDARY}--\r\nend`)]);
-    const request = open({ "content-type": `Multipart/Form-Data; x=y; Boundary="${BOUNDARY}"` });
+    const type = `Multipart/Form-Data; x=y; Boundary="${BOUNDARY}"`;
+    const request = open({ "content-type": type, "content-length": String(body.length) });
+    request.setNoDelay();
     for (const byte of body) request.write(Buffer.of(byte));
     request.end();
     const [response] = await once(request, "response");
