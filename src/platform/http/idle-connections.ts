@@ -48,6 +48,8 @@ class IdleGroup {
   /** In the order in which they became idle, as are those of each sender. */
   readonly #names = new Map<Socket, string>();
   readonly #by_name = new Map<string, Set<Socket>>();
+  /** Those of senders with more than `own_min`: few, however many senders there are. */
+  readonly #many = new Set<Set<Socket>>();
 
   constructor(max: number, own_min: number) {
     this.#max = max;
@@ -59,6 +61,7 @@ class IdleGroup {
     const own = this.#by_name.get(name) ?? new Set();
     own.add(socket);
     this.#by_name.set(name, own);
+    if (own.size > this.#own_min) this.#many.add(own);
     if (this.#names.size > this.#max) this.#closeOne();
   }
 
@@ -68,13 +71,14 @@ class IdleGroup {
     this.#names.delete(socket);
     const own = this.#by_name.get(name)!;
     own.delete(socket);
+    if (own.size <= this.#own_min) this.#many.delete(own);
     if (own.size === 0) this.#by_name.delete(name);
   }
 
   #closeOne(): void {
-    let most = new Set<Socket>();
-    for (const own of this.#by_name.values()) if (own.size > most.size) most = own;
-    const [oldest] = most.size > this.#own_min ? most : this.#names.keys();
+    let most: Set<Socket> | null = null;
+    for (const own of this.#many) if (own.size > (most?.size ?? 0)) most = own;
+    const [oldest] = most ?? this.#names.keys();
     this.delete(oldest!);
     oldest!.destroy();
   }

@@ -31,7 +31,7 @@ const SKIP_REST = 2;
 
 /** Chunks that a body may have, however small they are; more must have a size on average. */
 const CHUNKS_MAX = 100;
-const CHUNK_BYTES_MIN = 32;
+const CHUNK_BYTES_MIN = 128;
 const LAST_ANSWER_MS = 1_000;
 export const TINY_CHUNKS = "ERR_TINY_CHUNKS";
 export const TOO_MANY_HEADERS = "ERR_TOO_MANY_HEADERS";
