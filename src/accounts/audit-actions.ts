@@ -55,7 +55,8 @@ export const AUDIT_ACTIONS = [
 
 /**
  * Acts of which the last one about a record decides something. Their ids ascend in the order in
- * which they are written, also if the clock of one process is behind that of another.
+ * which they are written, also if the clock of one process is behind that of another; except where
+ * the operator's own log notes an act in another account, of which that account's log decides.
  */
 export const ORDERED_ACTIONS: ReadonlySet<string> = new Set<(typeof AUDIT_ACTIONS)[number]>([
   ...(["account.freeze", "account.unfreeze", "user.freeze", "user.unfreeze"] as const),

@@ -27,10 +27,8 @@ export function createSearchTurns(): TakeTurn {
         waiting -= 1;
       }
     });
-    last = found.then(
-      () => sleep(PAUSE * took_ms),
-      () => {},
-    );
+    const pause = () => sleep(PAUSE * took_ms);
+    last = found.then(pause, pause);
     return found;
   };
 }

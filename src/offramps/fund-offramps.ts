@@ -21,8 +21,9 @@ import { ASSESS_OFFRAMP_TASK } from "./task-kinds.ts";
 export const CHUNK = 300;
 
 /**
- * Moves the next offramps of a quote that has received a deposit: funded ones are assessed by tasks
- * of their own, those of a short deposit wait in `ongoing_checks`. Returns whether more are left.
+ * For short deposits, whose offramps wait in `ongoing_checks`, and after a failure, where funded
+ * ones are assessed by tasks of their own; usually `fundAndAssess` does both at once. Returns whether
+ * more are left.
  */
 export async function fundOfframps(
   tx: Transaction,

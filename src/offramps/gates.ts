@@ -57,10 +57,10 @@ export function closedGate(policy: GatePolicy, offramp: Offramp, facts: GateFact
 type Destination = Pick<Offramp, "destination_currency" | "rails">;
 
 /**
- * Why a payout that was instructed, and has not left yet, must wait; null when it may go. A payment
- * detail that its owner deactivates meanwhile is still paid.
+ * Why a payment that waits in a file for the bank must not leave yet; null when it may go. A payment
+ * detail that its owner deactivates after the payout was given to the file is still paid.
  */
-export function leavingGate(
+export function fileGate(
   policy: Pick<GatePolicy, "kyc_enforcement">,
   offramp: Destination,
   { kyc, detail_status }: Pick<GateFacts, "kyc" | "detail_status">,

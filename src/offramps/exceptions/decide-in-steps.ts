@@ -116,7 +116,9 @@ async function findOrApply(deps: StepDeps, asked: Asked): Promise<Result> {
   const decision = await findDecision(deps.database, { account_id, id });
   // The task may have closed it meanwhile.
   const result = decision ? await applyDecision(deps, decision) : null;
-  return result ?? (await findResult(deps.database, asked))!;
+  const ended = result ?? (await findResult(deps.database, asked));
+  if (!ended) throw new Error(`decision ${id} of ${account_id} and its outcome are gone`);
+  return ended;
 }
 
 /** The second step of a stored decision. */

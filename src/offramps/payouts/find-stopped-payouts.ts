@@ -3,7 +3,7 @@ import { lockPaymentDetails } from "../../payment-details/store.ts";
 import { AccountMap } from "../../platform/account-map.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import { lockKycs } from "../../users/kyc-store.ts";
-import { type GatePolicy, leavingGate } from "../gates.ts";
+import { fileGate, type GatePolicy } from "../gates.ts";
 import { findOfframps } from "../store.ts";
 import { offrampIdOf } from "./model.ts";
 
@@ -58,7 +58,7 @@ async function findStopped(
     const detail = detail_rows.get(account_id, payment_detail_id);
     const detail_status = detail && payableStatus(detail);
     const kyc = kycs.get(account_id, user_id);
-    return leavingGate(policy, offramp, { kyc, detail_status }) !== null;
+    return fileGate(policy, offramp, { kyc, detail_status }) !== null;
   });
   return stopped.map(({ end_to_end_id }) => end_to_end_id);
 }
