@@ -34,8 +34,9 @@ export async function disk(bench: Bench, say: (text: string) => void): Promise<J
   const paid = growth(empty, await sizesOf(bench, "vacuum full"), RUNS * KIND.payouts);
   show("paid", paid, say);
   // What the service does when the time has come, here at once.
-  const retention = { database, event_retention_days: 90, delivery_retention_days: 30 };
-  await trimEvents(retention, new Date(clock.now().getTime() + 100 * DAY_MS));
+  const days = { event_retention_days: 90, delivery_retention_days: 30 };
+  const later = new Date(clock.now().getTime() + 100 * DAY_MS);
+  await trimEvents({ database, retention: "delete", ...days }, later);
   await database.query("delete from commands where idempotency_index is null");
   const kept = growth(empty, await sizesOf(bench, "vacuum full"), RUNS * KIND.payouts);
   show("after retention", kept, say);
