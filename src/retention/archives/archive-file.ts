@@ -1,9 +1,14 @@
 import { createPublicKey, hash, type KeyObject, randomUUID, sign, verify } from "node:crypto";
-import { open, readFile, rename, stat } from "node:fs/promises";
+import { open, readdir, readFile, rename, rm, stat } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
 import { zstdCompress, zstdDecompress } from "node:zlib";
-import { createDirectory, syncDirectory } from "../../partners/files/temporary-files.ts";
+import {
+  createDirectory,
+  ignoreAbsent,
+  syncDirectory,
+} from "../../partners/files/temporary-files.ts";
+import { HOUR_MS } from "../../platform/durations.ts";
 import type { ArchivedRow, ArchiveHead } from "./model.ts";
 
 /**
@@ -16,6 +21,10 @@ const VERSION = 1;
 const LINE_END = 10;
 /** More than a file that `sliproad archive` writes can have. */
 const FILE_BYTES_MAX = 256 * 1024 * 1024;
+
+const UNFINISHED = ".unfinished-";
+/** Much longer than a file takes. */
+const UNFINISHED_MAX_MS = HOUR_MS;
 
 const compress = promisify(zstdCompress);
 const decompress = promisify(zstdDecompress);
@@ -105,7 +114,7 @@ export async function writeArchiveFile(
 ): Promise<void> {
   const path = join(directory, name);
   await createDirectory(dirname(path));
-  const unfinished = join(dirname(path), `.unfinished-${randomUUID()}`);
+  const unfinished = join(dirname(path), `${UNFINISHED}${randomUUID()}`);
   const file = await open(unfinished, "wx", 0o600);
   try {
     await file.writeFile(bytes);
@@ -116,6 +125,17 @@ export async function writeArchiveFile(
   // A file of this name has the same content: its digest is part of the name.
   await rename(unfinished, path);
   await syncDirectory(dirname(path));
+}
+
+/** Deletes what a run left that was killed while it wrote a file. */
+export async function removeUnfinished(directory: string, account_id: string): Promise<void> {
+  const own = join(directory, account_id);
+  const names = (await readdir(own).catch(ignoreAbsent)) ?? [];
+  for (const name of names.filter((one) => one.startsWith(UNFINISHED))) {
+    const found = await stat(join(own, name)).catch(ignoreAbsent);
+    if (found === undefined || Date.now() - found.mtimeMs < UNFINISHED_MAX_MS) continue;
+    await rm(join(own, name), { force: true });
+  }
 }
 
 /** Null where there is no file. */

@@ -5,7 +5,7 @@ import type { Database, Transaction } from "../../platform/db/database.ts";
 import { FIRST_ID } from "../../platform/ids.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { oldestKeptId } from "../../webhooks/trim-events.ts";
-import { encodeArchive, lineOf, writeArchiveFile } from "./archive-file.ts";
+import { encodeArchive, lineOf, removeUnfinished, writeArchiveFile } from "./archive-file.ts";
 import {
   deleteArchivedDeliveries,
   listOldDeliveries,
@@ -98,6 +98,7 @@ export async function archiveRecords(deps: Deps, input: Input): Promise<Archived
     const show = () =>
       input.onProgress?.({ accounts_done, accounts: accounts.length, files: done.files });
     show();
+    await removeUnfinished(input.directory, id);
     for (const source of SOURCES) {
       await archiveTable(deps, input, id, source, ({ row_count }, bytes) => {
         done.files += 1;
