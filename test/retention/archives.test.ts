@@ -1,4 +1,14 @@
-import { cp, mkdtemp, readdir, readFile, rm, stat, unlink, writeFile } from "node:fs/promises";
+import {
+  cp,
+  mkdtemp,
+  readdir,
+  readFile,
+  rm,
+  stat,
+  unlink,
+  utimes,
+  writeFile,
+} from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -205,6 +215,35 @@ describe("a run that ends between the file and the transaction", () => {
     const all = [...after.values()].flat().map(({ id }) => id);
     expect(new Set(all).size).toBe(all.length);
     expect(await faultOf(directory)).toBeNull();
+  });
+
+  it("leaves what the next one deletes an hour later", async () => {
+    const own = join(directory, server.account_id);
+    const [old, young] = [join(own, ".unfinished-old"), join(own, ".unfinished-young")];
+    await writeFile(old, "half");
+    await writeFile(young, "half");
+    const two_hours_ago = new Date(Date.now() - 2 * 3_600_000);
+    await utimes(old, two_hours_ago, two_hours_ago);
+    await archive();
+    expect((await readdir(own)).filter((name) => name.startsWith("."))).toEqual([
+      ".unfinished-young",
+    ]);
+    await rm(young);
+  });
+
+  it("a directory that cannot be written is named, and nothing is deleted", async () => {
+    await pay();
+    const bodies = await count("events where body is not null");
+    const file = join(directory, "a-file");
+    await writeFile(file, "");
+    const { config, clock, database } = server.core;
+    const input = { directory: join(file, "below"), now: clock.now() };
+    await expect(archiveRecords({ database, config, key: key() }, input)).rejects.toThrow(
+      /a-file.* cannot be written \(ENOTDIR\)/,
+    );
+    expect(await count("events where body is not null")).toBe(bodies);
+    await rm(file);
+    await archive();
   });
 
   it("a delivery that changes meanwhile is archived as it is then", async () => {

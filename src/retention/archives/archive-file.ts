@@ -9,6 +9,7 @@ import {
   syncDirectory,
 } from "../../partners/files/temporary-files.ts";
 import { HOUR_MS } from "../../platform/durations.ts";
+import { StartupError } from "../../platform/startup-error.ts";
 import type { ArchivedRow, ArchiveHead } from "./model.ts";
 
 /**
@@ -113,6 +114,15 @@ export async function writeArchiveFile(
   bytes: Buffer,
 ): Promise<void> {
   const path = join(directory, name);
+  try {
+    await writeDurably(path, bytes);
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new StartupError(`${path} cannot be written (${code}); nothing of it was deleted.`);
+  }
+}
+
+async function writeDurably(path: string, bytes: Buffer): Promise<void> {
   await createDirectory(dirname(path));
   const unfinished = join(dirname(path), `${UNFINISHED}${randomUUID()}`);
   const file = await open(unfinished, "wx", 0o600);
@@ -130,7 +140,8 @@ export async function writeArchiveFile(
 /** Deletes what a run left that was killed while it wrote a file. */
 export async function removeUnfinished(directory: string, account_id: string): Promise<void> {
   const own = join(directory, account_id);
-  const names = (await readdir(own).catch(ignoreAbsent)) ?? [];
+  // What is wrong with the directory is said when a file is written.
+  const names = await readdir(own).catch((): string[] => []);
   for (const name of names.filter((one) => one.startsWith(UNFINISHED))) {
     const found = await stat(join(own, name)).catch(ignoreAbsent);
     if (found === undefined || Date.now() - found.mtimeMs < UNFINISHED_MAX_MS) continue;
@@ -144,7 +155,9 @@ export async function readArchiveFile(path: string): Promise<Buffer | null> {
     if ((await stat(path)).size > FILE_BYTES_MAX) throw new WrongArchiveError("it is too long");
     return await readFile(path);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return null;
-    throw error;
+    if (error instanceof WrongArchiveError) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === "ENOENT") return null;
+    throw new WrongArchiveError(`it cannot be read (${code})`);
   }
 }

@@ -2,6 +2,7 @@ import type { KeyObject } from "node:crypto";
 import { listAccounts } from "../../accounts/store.ts";
 import type { Config } from "../../platform/config/config.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
+import { isLockConflict } from "../../platform/db/outages.ts";
 import { FIRST_ID } from "../../platform/ids.ts";
 import { StartupError } from "../../platform/startup-error.ts";
 import { oldestKeptId } from "../../webhooks/trim-events.ts";
@@ -181,7 +182,8 @@ function notePage(
       return true;
     })
     .catch((error) => {
-      if (error === undone) return false;
+      // The erasure of a person may have locked the same deliveries.
+      if (error === undone || isLockConflict(error)) return false;
       throw error;
     });
 }
