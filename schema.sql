@@ -124,6 +124,26 @@ create table apps (
 );
 CREATE INDEX apps_list ON public.apps USING btree (account_id, id) WHERE (deleted_at IS NULL);
 
+create table archives (
+  account_id uuid not null,
+  table_name text not null,
+  number bigint not null,
+  name text not null,
+  first_id uuid not null,
+  last_id uuid not null,
+  row_count integer not null,
+  sha256 bytea not null,
+  previous bytea,
+  created_at timestamp with time zone not null,
+  mac bytea not null,
+  constraint archives_pkey PRIMARY KEY (account_id, table_name, number),
+  constraint archives_check CHECK (((previous IS NULL) = (number = 1))),
+  constraint archives_number_check CHECK ((number > 0)),
+  constraint archives_row_count_check CHECK ((row_count > 0)),
+  constraint archives_table_name_check CHECK ((table_name = ANY (ARRAY['events'::text, 'webhook_deliveries'::text]))),
+  constraint archives_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
+);
+
 create table attempts (
   window_ends_at timestamp with time zone not null,
   caller_hash bytea not null,

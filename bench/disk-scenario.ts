@@ -1,4 +1,10 @@
-import { DAY_MS } from "../src/platform/durations.ts";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { DAY_MS, SECOND_MS } from "../src/platform/durations.ts";
+import { signingKey } from "../src/platform/sealing/seal.ts";
+import { signingSeed } from "../src/platform/sealing/signing-seed.ts";
+import { type Archived, archiveRecords } from "../src/retention/archives/archive-records.ts";
 import { trimEvents } from "../src/webhooks/trim-events.ts";
 import type { Bench } from "./creation-scenarios.ts";
 import { figure, type Judged, judge } from "./measure.ts";
@@ -33,9 +39,11 @@ export async function disk(bench: Bench, say: (text: string) => void): Promise<J
   }
   const paid = growth(empty, await sizesOf(bench, "vacuum full"), RUNS * KIND.payouts);
   show("paid", paid, say);
-  // What the service does when the time has come, here at once.
-  const retention = { database, event_retention_days: 90, delivery_retention_days: 30 };
-  await trimEvents(retention, new Date(clock.now().getTime() + 100 * DAY_MS));
+  // What happens when the time has come, here at once.
+  const days = { event_retention_days: 90, delivery_retention_days: 30 };
+  const later = new Date(clock.now().getTime() + 100 * DAY_MS);
+  const archived = await archiveOld(bench, days, later, say);
+  await trimEvents({ database, retention: "archive", ...days }, later);
   await database.query("delete from commands where idempotency_index is null");
   const kept = growth(empty, await sizesOf(bench, "vacuum full"), RUNS * KIND.payouts);
   show("after retention", kept, say);
@@ -43,7 +51,30 @@ export async function disk(bench: Bench, say: (text: string) => void): Promise<J
     judge("disk: bytes a payout, with space for reuse", [sumOf(grown)]),
     judge("disk: bytes a payout", [sumOf(paid)]),
     judge("disk: bytes a payout after retention", [sumOf(kept)], { at_most: BYTES_MAX }),
+    judge("disk: bytes a payout in archived files", [archived.bytes / (RUNS * KIND.payouts)]),
   ];
+}
+
+/** With as much in the database as if it was deleted: an archive adds a few rows. */
+async function archiveOld(
+  { stage }: Bench,
+  config: { event_retention_days: number; delivery_retention_days: number },
+  now: Date,
+  say: (text: string) => void,
+): Promise<Archived> {
+  const { database } = stage.core;
+  const key = signingKey(signingSeed(stage.core.config));
+  const directory = await mkdtemp(join(tmpdir(), "sliproad-archives-"));
+  try {
+    const begun_ms = performance.now();
+    const archived = await archiveRecords({ database, config, key }, { directory, now });
+    const { rows, files } = archived;
+    const seconds = (performance.now() - begun_ms) / SECOND_MS;
+    say(`disk, archived: ${rows} rows in ${files} files in ${seconds.toFixed(1)} s`);
+    return archived;
+  } finally {
+    await rm(directory, { recursive: true });
+  }
 }
 
 function show(when: string, sizes: Sizes, say: (text: string) => void): void {

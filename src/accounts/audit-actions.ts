@@ -14,6 +14,7 @@ export const AUDIT_ACTIONS = [
   ...(["app.rotate_webhook_secret", "app.switch_webhook_secret"] as const),
   ...(["app.rotate_client_secret", "app.reset_used", "app.replay"] as const),
   ...(["app.disable_webhooks", "app_grant.create", "app_grant.revoke"] as const),
+  ...(["archive.write"] as const),
   ...(["bank_exception.assign", "bank_exception.return"] as const),
   ...(["bank_exception.write_off", "bank_exception.dismiss"] as const),
   ...(["bank_file.retry", "bank_item.read", "bank_item.settle"] as const),

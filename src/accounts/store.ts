@@ -100,7 +100,7 @@ export async function listDocumentReviewers(
   return new Set(own.map(({ id }) => id));
 }
 
-/** Without the check of its MAC, for a restore, which has no keys: it only names a file by it. */
+/** Without the check of its MAC: a restore and `verify --without-keys` have no keys. */
 export async function findOperatorId(session: Session): Promise<string | undefined> {
   const rows = await session.query<{ id: string }>("select id from accounts where is_operator");
   return rows[0]?.id;

@@ -304,10 +304,12 @@ export const LESSONS: Readonly<Record<string, Lesson>> = {
       "sliproad verify --without-keys",
       "sliproad verify --anchor /var/log/sliproad.log --json",
       "sliproad verify --since /var/log/sliproad.log.1",
+      "sliproad verify --archives /srv/archives",
       "sliproad verify --export ledger.csv",
     ],
     more: "Exit code 1: a row is wrong; it is printed. Read-only, also next to a running service.",
   },
+  archive: { examples: ["sliproad archive --to archives", "sliproad archive --show old.archive"] },
   backup: {
     examples: [
       "sliproad backup --output sliproad-2026-03-01.backup",

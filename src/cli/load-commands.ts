@@ -37,6 +37,7 @@ const MODULES: readonly [words: string, load: () => Promise<AddCommands>][] = [
   ["treasury", async () => (await import("./reconcile/treasury.ts")).addTreasuryCommands],
   ["rejected", async () => (await import("./rejected.ts")).addRejectedCommands],
   ["verify", async () => (await import("./verify.ts")).addVerifyCommand],
+  ["archive", async () => (await import("./archive.ts")).addArchiveCommand],
   ["backup restore", async () => (await import("./backup/backup.ts")).addBackupCommands],
   ["files", async () => (await import("./files.ts")).addFileCommands],
   ["doctor", async () => (await import("./doctor/doctor.ts")).addDoctorCommand],

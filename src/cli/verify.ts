@@ -32,6 +32,7 @@ type Options = JsonOption & {
   anchor?: string;
   since?: string;
   export?: string;
+  archives?: string;
   withoutKeys?: boolean;
 };
 type OnProgress = (progress: VerifyProgress) => void;
@@ -52,20 +53,26 @@ export function addVerifyCommand(program: Command): void {
       "--without-keys",
       "check what needs only SLIPROAD_SIGNING_KEY: for a copy whose other keys are elsewhere",
     )
+    .option(
+      "--archives <directory>",
+      "also read the files that sliproad archive wrote into this directory",
+    )
     .option("--export <file>", "only say which export has the content of this file")
     .action(async (options: Options) => {
       if (options.export !== undefined) return recognizeExport(options, options.export);
       const done = await withProgress(options, (progress) => run(options, progress));
-      const { accounts, fault, has_checked_macs } = done;
+      const { accounts, fault, has_checked_macs, archives_unread } = done;
       const is_whole = options.since === undefined;
       const what = is_whole ? "" : "what was sealed after the anchors in ";
       const verified = `Verified ${what}${accounts} ${accounts === 1 ? "account" : "accounts"}`;
       const lines = [
         fault ? `Wrong: ${fault}.` : `${verified}: no problems found.`,
         ...(has_checked_macs ? [] : [UNCHECKED]),
+        ...(archives_unread > 0 ? [unread(archives_unread)] : []),
       ];
       const part = is_whole ? {} : { is_whole };
-      print(options, { ok: fault === null, accounts, fault, has_checked_macs, ...part }, lines);
+      const checked = { accounts, fault, has_checked_macs, archives_unread };
+      print(options, { ok: fault === null, ...checked, ...part }, lines);
       if (fault) process.exitCode = 1;
     });
 }
@@ -91,8 +98,14 @@ async function recognizeExport(options: Options, file: string): Promise<void> {
 const UNCHECKED =
   "Without keys nobody can tell who wrote a row: MACs and encrypted values were not checked.";
 
+function unread(archives: number): string {
+  const files =
+    archives === 1 ? "1 file of archived data was" : `${archives} files of archived data were`;
+  return `${files} not read: pass --archives <directory>.`;
+}
+
 async function run(options: Options, progress: Progress): Promise<Verification> {
-  const { anchor, since, withoutKeys } = options;
+  const { anchor, since, archives, withoutKeys } = options;
   const onProgress: OnProgress = ({ accounts_done, accounts, pages }) =>
     progress.show({
       done: accounts_done,
@@ -102,8 +115,10 @@ async function run(options: Options, progress: Progress): Promise<Verification> 
     });
   if (anchor !== undefined) await checkReadable("--anchor", anchor, "a log file of the service");
   if (since !== undefined) await checkReadable("--since", since, "a log file of the service");
+  if (archives !== undefined) await checkDirectory(archives);
   const more = {
     onProgress,
+    ...(archives === undefined ? {} : { archives }),
     ...(anchor === undefined ? {} : { anchors: linesOf(anchor) }),
     ...(since === undefined ? {} : { since: linesOf(since) }),
   };
@@ -122,7 +137,7 @@ async function run(options: Options, progress: Progress): Promise<Verification> 
 async function runWithoutKeys(
   database: Database,
   config: Config,
-  more: Pick<VerifyInput, "anchors" | "since" | "onProgress">,
+  more: Pick<VerifyInput, "anchors" | "since" | "archives" | "onProgress">,
 ): Promise<Verification> {
   const seed = findSigningSeed(config);
   if (!seed) throw new StartupError("SLIPROAD_SIGNING_KEY is needed: it made the signatures.");
@@ -152,6 +167,12 @@ async function checkReadable(option: string, file: string, wanted: string): Prom
   if (is_directory) {
     throw new StartupError(`${option} ${file} is a directory; pass ${wanted}.`);
   }
+}
+
+async function checkDirectory(path: string): Promise<void> {
+  const found = await stat(path).catch(() => null);
+  if (found?.isDirectory()) return;
+  throw new StartupError(`--archives ${path} is no directory; pass that of sliproad archive --to.`);
 }
 
 /** Opened when the first line is requested: readline drops lines that it reads before that. */

@@ -1,4 +1,4 @@
-import { findOperator } from "../accounts/store.ts";
+import { findOperatorId } from "../accounts/store.ts";
 import { type NewEntry, onrampAccount } from "../ledger/model.ts";
 import {
   onrampConverted,
@@ -92,7 +92,7 @@ const PAYING_DEPOSIT = `d.id, d.onramp_account_id, d.onramp_id, d.matched_amount
  * up by their keys and not joined: deposits are the operator's, so the two may be on two nodes.
  */
 const checkPaid: Check = async (session, account_id) => {
-  const operator = await findOperator(session);
+  const operator_id = await findOperatorId(session);
   return eachPage<PaidOnramp>(
     session,
     account_id,
@@ -102,7 +102,7 @@ const checkPaid: Check = async (session, account_id) => {
       const deposits = await session.query<PayingDeposit>(
         `select ${PAYING_DEPOSIT} from fiat_deposits d
          where d.account_id = $1 and d.id = any ($2::uuid[])`,
-        [operator?.id, onramps.map(({ deposit_id }) => deposit_id)],
+        [operator_id, onramps.map(({ deposit_id }) => deposit_id)],
       );
       const by_id = new Map(deposits.map((deposit) => [deposit.id, deposit]));
       const unpaid = onramps.find((onramp) => {

@@ -23,6 +23,7 @@ import { PAYMENT_DETAILS } from "../payment-details/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import { NOT_WRITTEN_HERE, type VouchedTable } from "../platform/sealing/vouched-rows.ts";
 import { PRICE_VERSIONS, RATE_CHECKS } from "../prices/store.ts";
+import { ARCHIVES } from "../retention/archives/store.ts";
 import { USERS } from "../users/vouched-users.ts";
 
 /** The tables whose rows carry a MAC; logs, votes and balances have checks of their own. */
@@ -32,6 +33,7 @@ export const VOUCHED_TABLES: readonly VouchedTable[] = [
   ...[LIMIT_RULES, PRICE_VERSIONS, RATE_CHECKS, PARTNER_CURSORS, KYC_FILES, API_KEYS],
   ...[API_KEY_HASHES, MEMBERS, PEOPLE, SESSIONS, PASSWORD_LINKS, PASSKEYS, TOTP_FACTORS],
   ...[RECOVERY_CODES, ENDED_SENDS, OPERATOR_ACTS, EXCEPTION_DECISIONS, EXCEPTION_OUTCOMES],
+  ARCHIVES,
 ];
 
 const PAGE_ROWS = 500;

@@ -10,6 +10,7 @@ import { workerHealth } from "../platform/tasks/worker-health.ts";
 import { inOrder } from "./checks.ts";
 import { SEALED_TABLES } from "./sealed-tables.ts";
 import { readAnchors, verifyAnchors } from "./verify-anchors.ts";
+import { findArchiveCount, verifyArchiveFiles, verifyArchives } from "./verify-archives.ts";
 import { verifyAudited, verifyOwners } from "./verify-audited.ts";
 import { verifyBalanceMacs } from "./verify-balance-macs.ts";
 import { verifyBankAnswers, verifyBankPayments } from "./verify-bank-payments.ts";
@@ -42,7 +43,7 @@ const verifyRecords = inOrder(
   ...[verifyLedger, verifyOfframps, verifyExceptions, verifyOnramps, verifyQuotes],
   ...[verifyInvoices, verifyProposals, verifyUsers, verifyScreening, verifyKeys],
   ...[verifyDeliveries, verifyTreasury, verifyBankPayments, verifyLeaving, verifyAudited],
-  ...[verifyPaymentDetails, verifyParents],
+  ...[verifyPaymentDetails, verifyParents, verifyArchives],
 );
 
 /** Only with the keys of MACs. */
@@ -64,6 +65,8 @@ export type VerifyInput = {
   anchors?: AsyncIterable<string>;
   /** The same, and only what was sealed after these heads is checked. */
   since?: AsyncIterable<string>;
+  /** If given, the files of archives in this directory are read too. */
+  archives?: string;
   /** Called for every page read, to report progress. */
   onProgress?: (progress: VerifyProgress) => void;
 };
@@ -75,6 +78,8 @@ export type Verification = {
   fault: string | null;
   /** False without the keys: nobody can tell then who wrote a row. */
   has_checked_macs: boolean;
+  /** Files of archives that were not read. */
+  archives_unread: number;
 };
 
 /**
@@ -105,7 +110,8 @@ export async function verifySnapshot(
     if (error instanceof UnvouchedRowError) return error.message;
     throw error;
   });
-  return { accounts: accounts.length, fault, has_checked_macs: hasMacs(tx) };
+  const archives_unread = input.archives === undefined ? await findArchiveCount(tx) : 0;
+  return { accounts: accounts.length, fault, has_checked_macs: hasMacs(tx), archives_unread };
 }
 
 async function findFirstFault(
@@ -130,6 +136,8 @@ async function findFirstFault(
       : ((await findFault(session, key, account.id, now, is_running)) ??
         (await findKeyedFault(session, input, account.id)));
     if (fault) return fault;
+    const wrong = await findArchiveFault(session, key, input, account.id);
+    if (wrong) return wrong;
   }
   const counted = withCount(tx, () => {
     pages += 1;
@@ -167,6 +175,16 @@ async function findKeyedFault(
       : null) ??
     (keyring && files ? await verifyExports(session, { keyring, files }, account_id) : null)
   );
+}
+
+async function findArchiveFault(
+  session: Session,
+  key: KeyObject,
+  { archives: directory, keyring }: VerifyInput,
+  account_id: string,
+): Promise<string | null> {
+  if (directory === undefined) return null;
+  return verifyArchiveFiles(session, { directory, key, keyring }, account_id);
 }
 
 /** Checks read page by page, one statement each: the number of statements shows the progress. */

@@ -10,6 +10,8 @@ import { deleteOldDeliveries } from "./redelivery-store.ts";
 
 type Retention = {
   database: Database;
+  /** With `archive`, `sliproad archive` moves them into files. */
+  retention: "delete" | "archive";
   /** 0 keeps them forever. */
   event_retention_days: number;
   delivery_retention_days: number;
@@ -31,17 +33,22 @@ export function trimEventsTask(retention: Retention): TaskHandler {
  */
 export async function trimEvents(retention: Retention, now: Date): Promise<void> {
   const { database, event_retention_days, delivery_retention_days } = retention;
-  // What is still being retried must be kept.
-  const before = (days: number) =>
-    firstIdAt(new Date(now.getTime() - Math.max(days, DAYS_MIN) * DAY_MS));
+  const is_deleting = retention.retention === "delete";
   for (const { id } of await listAccounts(database)) {
     if (event_retention_days > 0) {
-      while (await updateBodiesTrimmed(database, id, before(event_retention_days), CHUNK));
+      const below_id = oldestKeptId(event_retention_days, now);
+      while (is_deleting && (await updateBodiesTrimmed(database, id, below_id, CHUNK)));
       let last_id: string | null = FIRST_ID;
       while (last_id) last_id = await deleteTrimmedPositions(database, id, last_id, CHUNK);
     }
-    if (delivery_retention_days > 0) {
-      while (await deleteOldDeliveries(database, id, before(delivery_retention_days), CHUNK));
+    if (delivery_retention_days > 0 && is_deleting) {
+      const below_id = oldestKeptId(delivery_retention_days, now);
+      while (await deleteOldDeliveries(database, id, below_id, CHUNK));
     }
   }
+}
+
+/** What has a smaller id is past its retention. What is still being retried must be kept. */
+export function oldestKeptId(days: number, now: Date): string {
+  return firstIdAt(new Date(now.getTime() - Math.max(days, DAYS_MIN) * DAY_MS));
 }

@@ -81,7 +81,12 @@ describe("long work reports its progress", () => {
       keyring: core.keyring,
       onProgress: (progress) => reported.push(progress),
     });
-    expect(result).toEqual({ accounts: 2, fault: null, has_checked_macs: true });
+    expect(result).toEqual({
+      accounts: 2,
+      fault: null,
+      has_checked_macs: true,
+      archives_unread: 0,
+    });
     expect(reported[0]).toEqual({ accounts_done: 0, accounts: 2, pages: 1 });
     expect(reported.at(-1)).toEqual({ accounts_done: 2, accounts: 2, pages: reported.length });
   });

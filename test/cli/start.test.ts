@@ -201,6 +201,7 @@ test(
       accounts: 1,
       fault: null,
       has_checked_macs: true,
+      archives_unread: 0,
     });
     expect(ended).toMatchObject({ code: 0, stderr: "" });
     expect(await readdir(data_dir)).not.toContain("instance.json");

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { recordAudit } from "../../src/accounts/audit.ts";
-import type { Database, Session } from "../../src/platform/db/database.ts";
+import { type Database, openDatabase, type Session } from "../../src/platform/db/database.ts";
 import { MINUTE_MS } from "../../src/platform/durations.ts";
 import { type Block, hashBlock, sealAll, signingKey } from "../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../src/platform/sealing/signing-seed.ts";
@@ -73,7 +73,24 @@ it("finds no error in unchanged data, and checks every account", async () => {
   const { clock, database } = server.core;
   const time = { now: clock.now(), real_now: realTime(clock) };
   const verified = await verify(database, key(), time);
-  expect(verified).toEqual({ accounts: 2, fault: null, has_checked_macs: true });
+  expect(verified).toEqual({
+    accounts: 2,
+    fault: null,
+    has_checked_macs: true,
+    archives_unread: 0,
+  });
+});
+
+it("without keys, checks what can be checked, and says that MACs were not", async () => {
+  const { clock } = server.core;
+  const database = openDatabase({ url: server.db.url, connections_max: 2 });
+  try {
+    const time = { now: clock.now(), real_now: realTime(clock) };
+    const verified = await verify(database, key(), time);
+    expect(verified).toMatchObject({ accounts: 2, fault: null, has_checked_macs: false });
+  } finally {
+    await database.close();
+  }
 });
 
 describe("a sealed entry", () => {

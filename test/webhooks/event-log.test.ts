@@ -353,7 +353,11 @@ describe("pending deliveries of a deleted application", () => {
     await emit(server, {});
     await idle(server);
     const { database, clock } = server.core;
-    const days = { event_retention_days: 30, delivery_retention_days: 30 };
+    const days = {
+      retention: "delete",
+      event_retention_days: 30,
+      delivery_retention_days: 30,
+    } as const;
     await advance(server, 40 * DAY_MS);
     await trimEvents({ database, ...days }, clock.now());
     expect(await statusesOf(app.id)).toMatchObject([{ status: "pending" }]);
@@ -374,7 +378,11 @@ describe("retention", () => {
     const [fresh] = await emit(server, {});
     await idle(server);
     const { database, clock, config } = server.core;
-    const days = { event_retention_days: 30, delivery_retention_days: 30 };
+    const days = {
+      retention: "delete",
+      event_retention_days: 30,
+      delivery_retention_days: 30,
+    } as const;
     await trimEvents({ database, ...days }, clock.now());
     const shown = await server.call("GET", `/webhook_events/${id}`);
     expect(shown.body.webhook_event).toMatchObject({ record_id: old!.record_id, body: null });

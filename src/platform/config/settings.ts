@@ -2,6 +2,7 @@ import { BANK_SETTINGS } from "./bank-settings.ts";
 import { CHAIN_SETTINGS } from "./chain-settings.ts";
 import { FILE_SETTINGS } from "./file-settings.ts";
 import { LEAVING_SETTINGS } from "./leaving-settings.ts";
+import { RETENTION_SETTINGS } from "./retention-settings.ts";
 import { SCREENING_SETTINGS } from "./screening-settings.ts";
 import {
   choice,
@@ -306,29 +307,7 @@ export const SETTINGS = {
       "an offramp. Default: 0 in sandbox, 24 in live mode.",
     wholeNumber(0, 720),
   ),
-  event_retention_days: integer(
-    "SLIPROAD_EVENT_RETENTION_DAYS",
-    0,
-    36_500,
-    90,
-    "Days after which the bodies of events are deleted, and the events are no longer listed; " +
-      "0 = never. Minimum 7.",
-  ),
-  delivery_retention_days: integer(
-    "SLIPROAD_DELIVERY_RETENTION_DAYS",
-    0,
-    36_500,
-    30,
-    "Days after which webhook deliveries and their attempts are deleted; 0 = never. Minimum 7.",
-  ),
-  request_log_days: integer(
-    "SLIPROAD_REQUEST_LOG_DAYS",
-    0,
-    365,
-    7,
-    "Days for which Settings › Developer › Logs keeps requests, at most the newest 100000 of an " +
-      "account; 0 = none are kept.",
-  ),
+  ...RETENTION_SETTINGS,
   ...TRAVEL_SETTINGS,
   security_contacts: uris(
     "SLIPROAD_SECURITY_CONTACT",

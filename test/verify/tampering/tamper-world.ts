@@ -15,6 +15,7 @@ import { newId } from "../../../src/platform/ids.ts";
 import { sealAll, signingKey } from "../../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../../src/platform/sealing/signing-seed.ts";
 import { insertVouched } from "../../../src/platform/sealing/write-vouched.ts";
+import { insertArchive } from "../../../src/retention/archives/store.ts";
 import { enrol } from "../../accounts/authenticator.ts";
 import { addMember, addOwedUser, proposalIn, STRANGE } from "../../approvals/proposal-fixture.ts";
 import { eraseUser } from "../../harness/erase-user.ts";
@@ -54,6 +55,11 @@ export async function createTamperWorld(server: TestServer): Promise<void> {
     const decision = { ...left(), exception_account_id: account_id, command: "{}" };
     insertVouched(tx, EXCEPTION_DECISIONS, decision);
     insertVouched(tx, EXCEPTION_OUTCOMES, { ...left(), result: "{}" });
+    insertArchive(tx, {
+      ...{ account_id, table_name: "events", number: 1n, name: "a file", row_count: 1 },
+      ...{ first_id: newId(clock.now()), last_id: newId(clock.now()), previous: null },
+      ...{ sha256: randomBytes(32), created_at: clock.now() },
+    });
   });
 }
 

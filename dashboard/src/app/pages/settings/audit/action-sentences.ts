@@ -118,6 +118,7 @@ export const SENTENCES: Readonly<Record<string, string>> = {
   "user.request_erasure": "asked to erase the user {it}",
   "user.restore": "took back the erasure of the user {it}",
   "user.erase": "erased the user {it}",
+  "archive.write": "archived old webhook data",
   "export.write": "created an export",
   "export.remove": "removed an export",
   "travel.export": "exported a travel record",
