@@ -1,5 +1,6 @@
 import { COIN_DIGITS, NATIVE_COINS } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
+import { isoTime } from "../platform/iso-time.ts";
 import { minorToText } from "../platform/money.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
 
@@ -199,7 +200,7 @@ export function digestEntry(entry: Entry): Buffer {
   return digestOf(
     entry.account_id,
     entry.id,
-    entry.created_at.toISOString(),
+    isoTime(entry.created_at),
     entry.key,
     entry.kind,
     ...entry.lines.flatMap((line) => [line.ledger_account, line.currency, line.amount]),

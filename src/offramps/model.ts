@@ -2,6 +2,7 @@ import type { Chain, Token } from "../catalogue/chains.ts";
 import type { Metadata } from "../catalogue/metadata.ts";
 import type { Rail } from "../catalogue/rails.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
+import { isoTime } from "../platform/iso-time.ts";
 import { digestOf } from "../platform/sealing/seal.ts";
 
 export const OFFRAMP_STATUSES = [
@@ -158,20 +159,20 @@ export function digestFacts(offramp: Omit<Offramp, "details">): Buffer {
     offramp.document_hash?.toString("base64") ?? null,
     offramp.document_type,
     offramp.document_version,
-    offramp.funded_at?.toISOString() ?? null,
+    offramp.funded_at && isoTime(offramp.funded_at),
     offramp.attempt,
     offramp.payout_reference?.end_to_end_id ?? null,
     offramp.payout_reference?.trace_number ?? null,
     offramp.payout_reference?.uetr ?? null,
     offramp.sequence,
-    offramp.created_at.toISOString(),
-    offramp.updated_at.toISOString(),
+    isoTime(offramp.created_at),
+    isoTime(offramp.updated_at),
     // Only where there is one, so that older digests stay valid.
     ...(offramp.invoice_id === null ? [] : [offramp.invoice_id]),
-    ...(offramp.rate_until === null ? [] : [`rate until ${offramp.rate_until.toISOString()}`]),
+    ...(offramp.rate_until === null ? [] : [`rate until ${isoTime(offramp.rate_until)}`]),
     ...(offramp.rate_paused_at === null
       ? []
-      : [`rate paused at ${offramp.rate_paused_at.toISOString()}`]),
+      : [`rate paused at ${isoTime(offramp.rate_paused_at)}`]),
     ...(offramp.given_back === null ? [] : [`given back ${offramp.given_back}`]),
     ...(offramp.refund_rate === null ? [] : [`refund rate ${offramp.refund_rate}`]),
     ...(offramp.document_id === null ? [] : [`document ${offramp.document_id}`]),

@@ -2,6 +2,7 @@ import type { Static } from "typebox";
 import { minorDigits } from "../catalogue/currencies.ts";
 import type { Clock } from "../platform/clock.ts";
 import { compileRender } from "../platform/http/render.ts";
+import { isoTime } from "../platform/iso-time.ts";
 import { minorToNumber } from "../platform/money.ts";
 import type { Offramp } from "./model.ts";
 import { type Quote, quoteStatus } from "./quotes/model.ts";
@@ -43,8 +44,8 @@ export function createOfframpRenderer(publicUrl: () => string, clock: Pick<Clock
       payout_reference: offramp.payout_reference,
       ...(offramp.invoice_id === null ? {} : { invoice_id: offramp.invoice_id }),
       metadata: details.metadata,
-      created_at: offramp.created_at.toISOString(),
-      updated_at: offramp.updated_at.toISOString(),
+      created_at: isoTime(offramp.created_at),
+      updated_at: isoTime(offramp.updated_at),
     };
   };
   const toQuote = (quote: Quote, rates: Rates) => ({

@@ -1,5 +1,6 @@
-import { createCipheriv, createDecipheriv, createHmac } from "node:crypto";
+import { createCipheriv, createDecipheriv } from "node:crypto";
 import { smallRandomBytes } from "../random-bytes.ts";
+import { hmacSha256 } from "./hmac.ts";
 import { keyObjectOf } from "./key-object.ts";
 
 /**
@@ -12,6 +13,7 @@ const FORMAT = 1;
 const NONCE_BYTES = 12;
 const TAG_BYTES = 16;
 const HEAD_BYTES = 5;
+const LENGTH_BYTES = 4;
 
 export const KEY_BYTES = 32;
 
@@ -61,15 +63,16 @@ export function open(key: Buffer, place: Place, sealed: Buffer): Buffer {
 
 /** A keyed hash: equal inputs can be found, and without the key a guess cannot be tested. */
 export function keyedHash(key: Buffer, purpose: string, ...parts: (string | Buffer)[]): Buffer {
-  const hash = createHmac("sha256", keyObjectOf(key)).update(purpose);
-  for (const part of parts) {
-    const bytes = typeof part === "string" ? Buffer.from(part) : part;
-    const length = Buffer.alloc(4);
-    length.writeUInt32BE(bytes.length);
+  const lengths = parts.map((part) => Buffer.byteLength(part));
+  const parts_length = lengths.reduce((sum, length) => sum + LENGTH_BYTES + length, 0);
+  const bytes = Buffer.allocUnsafe(Buffer.byteLength(purpose) + parts_length);
+  let at = bytes.write(purpose);
+  for (const [index, part] of parts.entries()) {
     // The length distinguishes ("ab", "c") from ("a", "bc").
-    hash.update(length).update(bytes);
+    at = bytes.writeUInt32BE(lengths[index]!, at);
+    at += typeof part === "string" ? bytes.write(part, at) : part.copy(bytes, at);
   }
-  return hash.digest();
+  return hmacSha256(key, bytes);
 }
 
 function associatedData(place: Place, version: number): Buffer {

@@ -1,6 +1,7 @@
-import { createHmac, timingSafeEqual } from "node:crypto";
+import { timingSafeEqual } from "node:crypto";
 import type { Session } from "../db/database.ts";
-import { keyObjectOf } from "../encryption/key-object.ts";
+import { hmacSha256 } from "../encryption/hmac.ts";
+import { isoTime } from "../iso-time.ts";
 import type { Macs } from "./macs.ts";
 
 /**
@@ -45,8 +46,17 @@ export function rowMac<const Column extends string>(
   table: string,
   ...columns: readonly Column[]
 ): RowMac<Column> {
+  return rowMacOf(table, columns, (value) => value as MacValue | undefined);
+}
+
+/** The same, where `toValue` says what the MAC covers of a column. */
+export function rowMacOf<Column extends string>(
+  table: string,
+  columns: readonly Column[],
+  toValue: (value: unknown) => MacValue | undefined,
+): RowMac<Column> {
   const textOf = (row: MacRow<Column>) =>
-    JSON.stringify([table, ...columns.map((column) => plain(table, column, row[column]))]);
+    JSON.stringify([table, ...columns.map((column) => plain(table, column, toValue(row[column])))]);
   return {
     make: (session, row) => {
       const { version, key } = macsOf(session).current();
@@ -81,7 +91,7 @@ export function hasMacs(session: MacBearer): boolean {
 function tagOf(version: number, key: Buffer, text: string): Buffer {
   const mac = Buffer.allocUnsafe(MAC_BYTES);
   mac[0] = version;
-  createHmac("sha256", keyObjectOf(key)).update(text).digest().copy(mac, 1, 0, TAG_BYTES);
+  hmacSha256(key, text).copy(mac, 1, 0, TAG_BYTES);
   return mac;
 }
 
@@ -89,7 +99,7 @@ function tagOf(version: number, key: Buffer, text: string): Buffer {
 function plain(table: string, column: string, value: MacValue | undefined): unknown {
   if (typeof value === "string" || value === null || typeof value === "boolean") return value;
   if (typeof value === "number" || typeof value === "bigint") return String(value);
-  if (value instanceof Date) return value.toISOString();
+  if (value instanceof Date) return isoTime(value);
   if (Buffer.isBuffer(value)) return value.toString("base64");
   if (Array.isArray(value)) return value.map(String);
   // Also a column that a statement did not read: the MAC must not cover less than it says.
