@@ -1,5 +1,5 @@
 import type { Session, Transaction } from "../platform/db/database.ts";
-import { columnsOf } from "../platform/db/rows.ts";
+import { ofType } from "../platform/db/plain-array.ts";
 import { PAGE_BYTES_MAX } from "../platform/http/list.ts";
 import { FIRST_ID, LAST_ID } from "../platform/ids.ts";
 import type { EventRow } from "./store.ts";
@@ -42,11 +42,13 @@ export async function findNextBlock(
     [account_id, after + 1n],
   );
   if (!block) return null;
+  // Looked up one by one: in a join the planner would read all positions of the account.
   const events = await session.query<OrderedEvent>(
     `select ${ORDERED.join(", ")} from events e where e.account_id = $1 and e.id = any($2::uuid[])
-       and not exists (select from event_positions p where p.account_id = $1 and p.event_id = e.id)
+       and (select p.event_id from event_positions p
+         where p.account_id = $1 and p.event_id = e.id limit 1) is null
      order by e.id`,
-    [account_id, block.entry_ids],
+    [account_id, ofType(block.entry_ids, "uuid")],
   );
   return { number: block.number, events };
 }
@@ -79,7 +81,17 @@ export function insertEventPositions(
     `insert into event_positions (account_id, position, event_id, name)
      select $1, $2::bigint + number, event_id, name
      from unnest($3::uuid[], $4::text[]) with ordinality as t (event_id, name, number)`,
-    [account_id, after, ...columnsOf(events, "id", "name")],
+    [
+      ...[
+        account_id,
+        after,
+        ofType(
+          events.map(({ id }) => id),
+          "uuid",
+        ),
+      ],
+      events.map(({ name }) => name),
+    ],
   );
 }
 

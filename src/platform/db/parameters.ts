@@ -1,4 +1,4 @@
-import { bytesArray, isBytesArray, textArray } from "./plain-array.ts";
+import { binaryArray, bytesArray, isBytesArray, textArray } from "./plain-array.ts";
 
 /**
  * Does early what the driver would do while sending: a value that cannot be converted to JSON must
@@ -7,7 +7,7 @@ import { bytesArray, isBytesArray, textArray } from "./plain-array.ts";
 export function toParameter(value: unknown): unknown {
   if (Array.isArray(value)) {
     if (isBytesArray(value)) return bytesArray(value);
-    return textArray(value) ?? value.map(toParameter);
+    return binaryArray(value) ?? textArray(value) ?? value.map(toParameter);
   }
   const is_plain = typeof value === "object" && value !== null && !isScalarObject(value);
   return is_plain ? JSON.stringify(value) : value;

@@ -1,5 +1,5 @@
 import type { Own, Session, Writer } from "./database.ts";
-import { plainArray } from "./plain-array.ts";
+import { ofType, plainArray } from "./plain-array.ts";
 
 /*
  * The statements that every store repeats, by table and columns; all others are written in the
@@ -170,8 +170,10 @@ export function setOf<const Columns extends string>(
   columns: Columns,
   rows: readonly Readonly<Record<ColumnName<Columns>, unknown>>[],
 ): RecordSet {
-  const { names } = readColumns(columns);
-  const [first, ...rest] = columnsOf(rows as readonly Values[], ...names);
+  const { names, types } = readColumns(columns);
+  const [first, ...rest] = columnsOf(rows as readonly Values[], ...names).map((column, at) =>
+    ofType(column, types[at]!),
+  );
   const is_of_account = names[0] === "account_id";
   const account = is_of_account ? oneAccountOf(session, first!) : undefined;
   const from = setFrom(alias, columns, account !== undefined);
@@ -211,6 +213,9 @@ export function distinctSetOf<const Columns extends string>(
   rows: readonly Readonly<Record<ColumnName<Columns>, unknown>>[],
 ): RecordSet {
   const { names } = readColumns(columns);
+  // Most are: texts of all columns are made only where the last one alone does not tell.
+  const last = rows.map((row) => (row as Values)[names.at(-1)!]);
+  if (new Set(last).size === rows.length) return setOf(session, alias, columns, rows);
   const keyOf = (row: Values) => names.map((name) => row[name]).join(" ");
   const distinct = new Map(rows.map((row) => [keyOf(row), row]));
   return setOf(session, alias, columns, [...distinct.values()]);
@@ -270,6 +275,12 @@ type FirstWord<Text extends string> = Text extends ` ${infer Rest}` | `\n${infer
 
 type Read = {
   names: string[];
+  types: string[];
+  /**
+   * Each array is the result of a subquery, so that the planner does not know how long it is and
+   * expects ten rows: it then looks each row of a set up by its key. For hundreds it would rather
+   * read a table of a few thousand rows as a whole, or all rows of an account.
+   */
   unnest: string;
   /** All but the first. */
   others: string;
@@ -283,7 +294,8 @@ function readColumns(columns: string): Read {
   const places = pairs.map(([, type], at) => `$${at + 1}::${type}[]`);
   const read = {
     names: pairs.map(([name]) => name!),
-    unnest: `unnest(${places.join(", ")})`,
+    types: pairs.map(([, type]) => type!),
+    unnest: `unnest(${places.map((place) => `(select ${place})`).join(", ")})`,
     others: `unnest(${places.slice(1).join(", ")})`,
   };
   known.set(columns, read);

@@ -1,6 +1,8 @@
-import { createHash, createPrivateKey, hash, type KeyObject, sign } from "node:crypto";
+import { createHash, createPrivateKey, type KeyObject, sign } from "node:crypto";
 import type { Database, Session, Transaction, Writer } from "../db/database.ts";
+import { ofType } from "../db/plain-array.ts";
 import { insertRow, insertRows, setOf } from "../db/rows.ts";
+import { hashOf } from "../encryption/hmac.ts";
 import { type MacBearer, macsOf, rowMac } from "./row-mac.ts";
 
 /**
@@ -45,7 +47,7 @@ export function digestOf(...fields: (string | number | bigint | null)[]): Buffer
   const text = JSON.stringify(
     fields.map((field) => (typeof field === "bigint" ? String(field) : field)),
   );
-  return hash("sha256", text, "buffer");
+  return hashOf(text);
 }
 
 /** Adds the MAC of this process to new entries. */
@@ -157,7 +159,14 @@ async function takePending(tx: Transaction, { account_id, log }: Chain): Promise
   tx.write(
     `delete from seal_pending
      where account_id = $1 and log = $2 and entry_id = any($3::uuid[])`,
-    [account_id, log, taken.map((entry) => entry.entry_id)],
+    [
+      account_id,
+      log,
+      ofType(
+        taken.map((entry) => entry.entry_id),
+        "uuid",
+      ),
+    ],
   );
   return taken;
 }
@@ -231,8 +240,7 @@ export function hashBlock(block: Omit<Block, "hash" | "signature">): Buffer {
   hash.update(block.previous_hash);
   const { account_id, log, number, sealed_at } = block;
   hash.update(JSON.stringify([account_id, log, String(number), sealed_at.toISOString()]));
-  block.entry_ids.forEach((id, at) => {
-    hash.update(id).update(block.digests[at]!);
-  });
-  return hash.digest();
+  // In one piece: each call of `update` costs more than hashing an entry.
+  const entries = block.entry_ids.flatMap((id, at) => [Buffer.from(id), block.digests[at]!]);
+  return hash.update(Buffer.concat(entries)).digest();
 }

@@ -1,4 +1,5 @@
 import type { Database, Session, Transaction } from "../db/database.ts";
+import { ofType } from "../db/plain-array.ts";
 import type { Task } from "./tasks.ts";
 
 /** Tasks claimed together share a lease; a later claim gives them another. */
@@ -71,8 +72,11 @@ export async function listDueKinds(
     `(select t.id from tasks t where t.kind = k.kind and t.due_at <= $2 ${condition}
       order by t.due_at limit 1) is not null`;
   return session.query<DueKind>(
-    `select k.kind, ${first("")} as fresh, ${first(`and t.attempts > 0 and ${UNLEASED}`)} as failed
-     from unnest($1::text[]) as k (kind)`,
+    `select * from (
+       select k.kind, ${first("")} as fresh,
+         ${first(`and t.attempts > 0 and ${UNLEASED}`)} as failed
+       from unnest($1::text[]) as k (kind) offset 0
+     ) as due where fresh or failed`,
     [query.kinds, query.now, query.real_now],
   );
 }
@@ -193,9 +197,9 @@ type Key = Pick<Task, "account_id" | "id">;
 function keys(session: Session, tasks: readonly Key[]): [string | string[], string[]] {
   const accounts = tasks.map((task) => task.account_id);
   const ids = tasks.map((task) => task.id);
-  if (!session.by_account) return [accounts, ids];
+  if (!session.by_account) return [ofType(accounts, "uuid"), ofType(ids, "uuid")];
   if (new Set(accounts).size > 1) throw new Error("a set of tasks is of one account");
-  return [accounts[0]!, ids];
+  return [accounts[0]!, ofType(ids, "uuid")];
 }
 
 /** The order in which all code locks task rows. */

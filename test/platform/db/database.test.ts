@@ -2,6 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Database, openDatabase, type Session } from "../../../src/platform/db/database.ts";
 import { DatabaseUnavailableError } from "../../../src/platform/db/outages.ts";
 import { refusePooler } from "../../../src/platform/db/refuse-pooler.ts";
+import { setOf } from "../../../src/platform/db/rows.ts";
 import { StartupError } from "../../../src/platform/startup-error.ts";
 import { createTestDatabase, type TestDatabase } from "../../harness/database.ts";
 import { startTestServer } from "../../harness/server.ts";
@@ -49,6 +50,39 @@ describe.each([true, false])("a database with pipeline %s", (pipeline) => {
     const rows = await database.query("select one, all_of_them from copied order by at");
     await database.query("drop table copied");
     expect(rows).toEqual(bytes.map((one) => ({ one, all_of_them: bytes })));
+  });
+
+  it("writes ids and times of rows as they are", async () => {
+    const [id, other] = [
+      "0198f000-0000-7000-8000-00000000000a",
+      "FFFFFFFF-ffff-FFFF-ffff-FFFFFFFFFFFF",
+    ];
+    const rows = [
+      { id, at: new Date("2026-11-19T14:00:00.123Z") },
+      { id, at: null },
+      { id: null, at: new Date("1999-12-31T23:59:59.999Z") },
+      { id: other, at: new Date("0001-01-01T00:00:00.000Z") },
+      { id: other, at: new Date("9999-12-31T23:59:59.999Z") },
+    ];
+    const written = await database.transaction(async (tx) => {
+      const set = setOf(tx, "t", "id uuid, at timestamptz", rows);
+      return tx.query(`select t.id, t.at from ${set.from}`, set.values);
+    });
+    expect(written).toEqual(rows.map((row) => ({ ...row, id: row.id?.toLowerCase() ?? null })));
+  });
+
+  it("also reads ids and times that are spelled another way, and refuses what is none", async () => {
+    const read = (id: string, at: unknown) =>
+      database.transaction(async (tx) => {
+        const set = setOf(tx, "t", "id uuid, at timestamptz", [{ id, at }]);
+        return tx.query(`select t.id, t.at from ${set.from}`, set.values);
+      });
+    const id = "0198f000-0000-7000-8000-00000000000a";
+    const at = new Date("2026-11-19T14:00:00.000Z");
+    expect(await read(`{${id}}`, "2026-11-19 14:00:00+00")).toEqual([{ id, at }]);
+    for (const wrong of [id.replace("a", "g"), id.slice(1), id.replaceAll("-", "+"), `${id} `]) {
+      await expect(read(wrong, at)).rejects.toMatchObject({ code: "22P02" });
+    }
   });
 
   it("writes arrays of every kind of value as they are", async () => {
