@@ -114,7 +114,11 @@ export function updatePayouts(tx: Transaction, payouts: readonly Payout[]): void
 export function updateSent(tx: Transaction, submitted: readonly Payout[], now: Date): void {
   if (submitted.length === 0) return;
   const sent = submitted.map((payout): Payout => ({ ...payout, status: "sent", updated_at: now }));
-  const rows = PAYOUTS.withMacs(tx, sent).map(({ mac, ...row }) => ({ ...row, sent_mac: mac }));
+  const rows = PAYOUTS.withMacs(tx, sent).map(
+    ({ account_id, offramp_id, attempt, mac: sent_mac }) => {
+      return { account_id, offramp_id, attempt, sent_mac };
+    },
+  );
   const set = setOf(tx, "t", `${PAYOUT_KEY}, sent_mac bytea`, rows);
   tx.write(
     `update payouts set status = 'sent', updated_at = $5, mac = locked.sent_mac from (
