@@ -1,3 +1,4 @@
+import { AccountMap } from "../platform/account-map.ts";
 import type { Session } from "../platform/db/database.ts";
 import { refusePutBack } from "../platform/sealing/put-back.ts";
 import { isEntryAuthentic } from "../platform/sealing/seal.ts";
@@ -14,16 +15,16 @@ type Evented = {
   facts: Buffer;
 };
 
-/** The last event of each record, by `account_id id`. */
-export type LastEvents = ReadonlyMap<string, StoredEvent>;
+/** The last event of each record. */
+export type LastEvents = Pick<AccountMap<StoredEvent>, "get">;
 
 export async function findLastEvents(
   session: Session,
   records: readonly { account_id: string; id: string }[],
 ): Promise<LastEvents> {
-  if (records.length === 0) return new Map();
+  if (records.length === 0) return new AccountMap();
   const events = await listLastEvents(session, records);
-  return new Map(events.map((event) => [`${event.account_id} ${event.record_id}`, event]));
+  return AccountMap.of(events, ({ account_id, record_id: id }) => ({ account_id, id }));
 }
 
 /** Whether the record is what its last event says, and this service wrote that event. */
@@ -32,12 +33,17 @@ export function isLastEvent(
   last: LastEvents,
   { account_id, id, sequence, facts }: Evented,
 ): boolean {
-  const event = last.get(`${account_id} ${id}`);
+  const event = last.get(account_id, id);
   if (!event) return sequence === 0;
   return (
     event.sequence === sequence &&
     event.facts.equals(facts) &&
-    isEntryAuthentic(session, EVENT_LOG.log, { ...event, digest: digestEvent(event) })
+    isEntryAuthentic(session, EVENT_LOG.log, {
+      account_id: event.account_id,
+      id: event.id,
+      digest: digestEvent(event),
+      mac: event.mac,
+    })
   );
 }
 

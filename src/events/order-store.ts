@@ -42,9 +42,11 @@ export async function findNextBlock(
     [account_id, after + 1n],
   );
   if (!block) return null;
+  // Looked up one by one: in a join the planner would read all positions of the account.
   const events = await session.query<OrderedEvent>(
     `select ${ORDERED.join(", ")} from events e where e.account_id = $1 and e.id = any($2::uuid[])
-       and not exists (select from event_positions p where p.account_id = $1 and p.event_id = e.id)
+       and (select p.event_id from event_positions p
+         where p.account_id = $1 and p.event_id = e.id limit 1) is null
      order by e.id`,
     [account_id, block.entry_ids],
   );

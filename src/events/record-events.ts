@@ -48,22 +48,40 @@ export function recordEvents(tx: Transaction, events: readonly NewEvent[], now: 
   const rows = signEntries(
     tx,
     EVENT_LOG.log,
-    events.map(({ invoice = NO_INVOICE, ...event }) => {
-      const origin = findOrigin(tx, event.account_id);
-      const row = { ...event, ...invoice, ...origin, id: newId(now), created_at: now };
-      return { ...row, digest: digestEvent(row) };
+    events.map((event) => {
+      const row = toRow(event, findOrigin(tx, event.account_id), now);
+      const place = bodyPlace(row.account_id, row.id);
+      const body = seal(event.key, 1, place, Buffer.from(event.body));
+      return { ...row, body, digest: digestEvent(row) };
     }),
   );
-  insertEvents(
-    tx,
-    rows.map((row) => ({
-      ...row,
-      body: seal(row.key, 1, bodyPlace(row.account_id, row.id), Buffer.from(row.body)),
-    })),
-  );
+  insertEvents(tx, rows);
   noteUnsealed(tx, EVENT_LOG.log, rows, now);
   const first_of_accounts = new Map(rows.toReversed().map((row) => [row.account_id, row]));
   enqueueTasks(tx, FAN_OUT_TASK, [...first_of_accounts.values()], now);
+}
+
+/** Field by field: joining objects of twenty fields takes several times as long. */
+function toRow(event: NewEvent, { actor, trace_id }: ReturnType<typeof findOrigin>, now: Date) {
+  const { change_id, role, app_id, counterpart_account_id } = event.invoice ?? NO_INVOICE;
+  return {
+    account_id: event.account_id,
+    id: newId(now),
+    name: event.name,
+    record_id: event.record_id,
+    sequence: event.sequence,
+    from_status: event.from_status,
+    to_status: event.to_status,
+    facts: event.facts,
+    subject_id: event.subject_id,
+    change_id,
+    role,
+    app_id,
+    counterpart_account_id,
+    actor,
+    trace_id,
+    created_at: now,
+  };
 }
 
 const NO_INVOICE = { change_id: null, role: null, app_id: null, counterpart_account_id: null };

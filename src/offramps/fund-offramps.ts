@@ -22,8 +22,8 @@ export const CHUNK = 300;
 
 /**
  * For short deposits, whose offramps wait in `ongoing_checks`, and after a failure, where funded
- * ones are assessed by tasks of their own; usually `fundAndAssess` does both at once. Returns whether
- * more are left.
+ * ones are assessed by tasks of their own; usually `fundAndAssess` does both at once. Returns
+ * whether more are left.
  */
 export async function fundOfframps(
   tx: Transaction,

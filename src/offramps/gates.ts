@@ -57,8 +57,8 @@ export function closedGate(policy: GatePolicy, offramp: Offramp, facts: GateFact
 type Destination = Pick<Offramp, "destination_currency" | "rails">;
 
 /**
- * Why a payment that waits in a file for the bank must not leave yet; null when it may go. A payment
- * detail that its owner deactivates after the payout was given to the file is still paid.
+ * Why a payment that waits in a file for the bank must not leave yet; null when it may go. A
+ * payment detail that its owner deactivates after the payout was given to the file is still paid.
  */
 export function fileGate(
   policy: Pick<GatePolicy, "kyc_enforcement">,

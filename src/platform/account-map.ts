@@ -3,7 +3,8 @@
  * could return one account's record to another.
  */
 export class AccountMap<Value> {
-  readonly #values = new Map<string, Value>();
+  // A map of maps: a key made of both would be a new string for every look-up.
+  readonly #of_accounts = new Map<string, Map<string, Value>>();
 
   static of<Value>(
     values: Iterable<Value>,
@@ -18,22 +19,24 @@ export class AccountMap<Value> {
   }
 
   get(account_id: string, id: string): Value | undefined {
-    return this.#values.get(`${account_id} ${id}`);
+    return this.#of_accounts.get(account_id)?.get(id);
   }
 
   set(account_id: string, id: string, value: Value): void {
-    this.#values.set(`${account_id} ${id}`, value);
+    const own = this.#of_accounts.get(account_id);
+    if (own) own.set(id, value);
+    else this.#of_accounts.set(account_id, new Map([[id, value]]));
   }
 
   values(): Iterable<Value> {
-    return this.#values.values();
+    return [...this.#of_accounts.values()].flatMap((own) => [...own.values()]);
   }
 
   delete(account_id: string, id: string): void {
-    this.#values.delete(`${account_id} ${id}`);
+    this.#of_accounts.get(account_id)?.delete(id);
   }
 
   has(account_id: string, id: string): boolean {
-    return this.#values.has(`${account_id} ${id}`);
+    return this.#of_accounts.get(account_id)?.has(id) ?? false;
   }
 }

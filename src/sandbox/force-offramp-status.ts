@@ -106,9 +106,7 @@ async function takeStep(
   const answer = bankAnswer(seen, to);
   if (answer) {
     await database.transaction((tx) => markSent(tx, seen, clock.now()));
-    return database.transaction((tx) =>
-      applyAnswers(tx, deps, seen.account_id, [answer], clock.now()),
-    );
+    return database.transaction((tx) => applyAnswers(tx, deps, [answer], clock.now()));
   }
   if (seen.status === "bounced" && to === "sending_fiat") {
     await database.transaction((tx) => forceReroute(tx, deps, seen, by, clock.now()));

@@ -58,11 +58,10 @@ export function verifyBankAnswers(
      from bank_file_answers
      where account_id = $1 and bank_reference > $2 order by bank_reference limit $3`,
     async (answers) => {
-      const without = answers.filter(({ mac }) => mac === null).map(({ id }) => id);
-      const applied =
-        without.length > 0 ? await findBankAnswers(session, account_id, without) : null;
+      const without = answers.filter(({ mac }) => mac === null);
+      const applied = without.length > 0 ? await findBankAnswers(session, without) : null;
       for (const { id, ...answer } of answers) {
-        if (answer.mac === null && applied?.has(id)) continue;
+        if (answer.mac === null && applied?.has(account_id, id)) continue;
         if (hasAnswerMac(index_key, answer)) continue;
         const name = `answer ${id} to payment ${answer.end_to_end_id} of account ${account_id}`;
         return `${name} was not written by Sliproad`;

@@ -4,18 +4,12 @@ import { payoutBooked, payoutReturned } from "../../ledger/offramp-postings.ts";
 import { postEntries } from "../../ledger/post-entries.ts";
 import type { BankAnswer, BankPort } from "../../partners/bank/port.ts";
 import { explainReasons } from "../../partners/bank/reasons/explain-reason.ts";
-import { readOn } from "../../partners/read-on.ts";
+import { AccountMap } from "../../platform/account-map.ts";
 import type { Transaction } from "../../platform/db/database.ts";
-import { limitLockWait } from "../../platform/db/lock-wait.ts";
-import { isLockConflict, isOutage } from "../../platform/db/outages.ts";
 import type { RecordKey } from "../../platform/db/rows.ts";
-import { SECOND_MS } from "../../platform/durations.ts";
 import type { ModuleCore } from "../../platform/module.ts";
-import { describeError } from "../../platform/tasks/outage.ts";
-import { splitByBytes } from "../../platform/tasks/split-by-bytes.ts";
 import { enqueueTasksAt } from "../../platform/tasks/tasks.ts";
 import type { CurrentPrices } from "../../prices/price-book.ts";
-import { CHUNK } from "../fund-offramps.ts";
 import {
   type GivenUp,
   type GiveUpFacts,
@@ -27,7 +21,7 @@ import {
 import type { Offramp } from "../model.ts";
 import { advanceOfframp, type ChangedOfframp, recordChanges } from "../record-changes.ts";
 import type { OfframpRenderer } from "../render.ts";
-import { findOfframpLinks, type KeyedOfframp, lockOfframps, openOfframps } from "../store.ts";
+import { type KeyedOfframp, lockOfframps, openOfframps } from "../store.ts";
 import { FAIL_LAPSED_TASK } from "../task-kinds.ts";
 import { recordProvenRails } from "./canary.ts";
 import { offrampIdOf, type Payout } from "./model.ts";
@@ -47,107 +41,11 @@ export type BankDeps = Pick<ModuleCore, "database" | "keyring" | "clock" | "log"
   reroute_ms: number;
 };
 
-/** Those of many accounts: each has a transaction of its own. */
-const ANSWERS_PER_READ_MAX = 1_200;
-const ACCOUNTS_AT_ONCE = 4;
-const CURSOR = "bank";
-/** Others must not wait for the locks of one account. */
-const LOCK_WAIT_MAX_MS = SECOND_MS;
-
-/**
- * Reads the bank's new answers and applies each one once. Where those of an account cannot be
- * applied now, because somebody holds its locks for example, they are read again next time, and
- * those of others are applied.
- */
-export function bankReader(deps: BankDeps): () => Promise<void> {
-  let behind: Behind = new Map();
-  const list = async (cursor: string | null) => {
-    const { answers, ...read } = await deps.bank.listAnswers(cursor, ANSWERS_PER_READ_MAX);
-    return { items: answers, ...read };
-  };
-  return async () => {
-    // Read again, the answers of others are known.
-    const were_behind = behind.size > 0;
-    const now_behind: Behind = new Map();
-    const take = async (read: BankAnswer[], now: Date, keepCursor: () => void) => {
-      const answers = were_behind ? await withoutKnown(deps, read) : read;
-      await applyByAccount(deps, answers, now_behind, now);
-      if (answers.some(({ account_id }) => now_behind.has(account_id))) keepCursor();
-    };
-    await readOn(deps.database, CURSOR, list, take, deps.clock);
-    for (const [account_id, error] of now_behind) {
-      if (error === null || behind.get(account_id) === error) continue;
-      deps.log.warn({ account_id, error }, "the bank's answers of an account cannot be applied");
-    }
-    behind = now_behind;
-  };
-}
-
-/** Accounts whose answers could not be applied, and why; null for locks that somebody held. */
-type Behind = Map<string, string | null>;
-
-async function withoutKnown({ database }: BankDeps, read: BankAnswer[]): Promise<BankAnswer[]> {
-  const left: BankAnswer[] = [];
-  for (const [account_id, answers] of Map.groupBy(read, (answer) => answer.account_id)) {
-    const references = answers.map(({ bank_reference }) => bank_reference);
-    const known = await findBankAnswers(database, account_id, references);
-    left.push(...answers.filter(({ bank_reference }) => !known.has(bank_reference)));
-  }
-  return left;
-}
-
-/** Those of several accounts at once, and of an account in their order. */
-async function applyByAccount(
-  deps: BankDeps,
-  answers: readonly BankAnswer[],
-  behind: Behind,
-  now: Date,
-): Promise<void> {
-  const waiting = [...Map.groupBy(answers, (answer) => answer.account_id)];
-  const applyNext = async () => {
-    for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const [account_id, own] = next;
-      // Their order is kept: an earlier answer of the account waits.
-      if (behind.has(account_id)) continue;
-      try {
-        for (const part of await split(deps, account_id, own)) {
-          await deps.database.transaction((tx) => {
-            limitLockWait(tx, LOCK_WAIT_MAX_MS);
-            return applyAnswers(tx, deps, account_id, part, now);
-          });
-        }
-      } catch (error) {
-        if (isOutage(error)) throw error;
-        behind.set(account_id, isLockConflict(error) ? null : describeError(error));
-      }
-    }
-  };
-  // All end before the page is read again because one of them failed.
-  const ended = await Promise.allSettled(Array.from({ length: ACCOUNTS_AT_ONCE }, applyNext));
-  const failed = ended.find((one) => one.status === "rejected");
-  if (failed) throw failed.reason;
-}
-
-/** In their order, by number and by the size of the offramps' details. */
-async function split(
-  { database }: BankDeps,
-  account_id: string,
-  answers: readonly BankAnswer[],
-): Promise<BankAnswer[][]> {
-  const links = await findOfframpLinks(database, offrampsOf(account_id, answers));
-  const bytes = new Map(links.map((offramp) => [offramp.id, offramp.bytes]));
-  const bytesOf = (answer: BankAnswer) => bytes.get(offrampIdOf(answer.end_to_end_id) ?? "") ?? 0;
-  return splitByBytes(answers, bytesOf).flatMap((part) =>
-    Array.from({ length: Math.ceil(part.length / CHUNK) }, (_, at) =>
-      part.slice(at * CHUNK, (at + 1) * CHUNK),
-    ),
-  );
-}
-
-/** The state of one account's payouts while answers are applied one after the other. */
+/** The state of payouts while answers are applied one after the other. */
 type Progress = {
-  offramps: Map<string, KeyedOfframp>;
-  payouts: Map<string, Payout>;
+  offramps: AccountMap<KeyedOfframp>;
+  /** By end-to-end id. */
+  payouts: AccountMap<Payout>;
   changes: ChangedOfframp[];
   entries: NewEntry[];
   give_up_facts: GiveUpFacts;
@@ -155,44 +53,41 @@ type Progress = {
   reroute_ms: number;
 };
 
+/** Of several accounts only if all are bookings. */
 export async function applyAnswers(
   tx: Transaction,
   deps: BankDeps,
-  account_id: string,
   answers: readonly BankAnswer[],
   now: Date,
 ): Promise<void> {
-  const ids = answers.map((answer) => answer.end_to_end_id);
   // Offramps are always locked before their payouts; the id of a payout contains its offramp's.
-  const keys = offrampsOf(account_id, answers);
-  const rejected = offrampsOf(
-    account_id,
-    answers.filter(({ kind }) => kind === "rejected"),
-  );
+  const keys = offrampsOf(answers);
+  const rejected = offrampsOf(answers.filter(({ kind }) => kind === "rejected"));
   const locked = await lockForGiveUp(tx, deps.prices, rejected, now);
   const [rows, payouts, known] = await Promise.all([
     lockOfframps(tx, keys),
-    lockPayouts(tx, account_id, ids),
-    findBankAnswers(
-      tx,
-      account_id,
-      answers.map((answer) => answer.bank_reference),
-    ),
+    lockPayouts(tx, answers),
+    findBankAnswers(tx, answers),
   ]);
   const opened = await openOfframps(tx, deps.keyring, rows);
   const progress: Progress = {
-    offramps: new Map(opened.map((entry) => [entry.offramp.id, entry])),
-    payouts: new Map(payouts.map((payout) => [payout.end_to_end_id, payout])),
+    offramps: new AccountMap(),
+    payouts: new AccountMap(),
     changes: [],
     entries: [],
     give_up_facts: await withPayouts(tx, locked, rejected),
     given_up: [],
     reroute_ms: deps.reroute_ms,
   };
+  for (const entry of opened) setOfframp(progress, entry);
+  for (const payout of payouts) {
+    progress.payouts.set(payout.account_id, payout.end_to_end_id, payout);
+  }
   const outcomes: HandledAnswer[] = [];
   for (const answer of answers) {
-    if (known.has(answer.bank_reference)) continue;
-    known.add(answer.bank_reference);
+    const { account_id, bank_reference } = answer;
+    if (known.has(account_id, bank_reference)) continue;
+    known.set(account_id, bank_reference, true);
     outcomes.push({ answer, held: 0n, ...applyOne(progress, answer, now) });
   }
   if (outcomes.length === 0) return;
@@ -203,8 +98,8 @@ export async function applyAnswers(
   const booked = [...progress.payouts.values()].filter(({ status }) => status === "booked");
   recordProvenRails(
     tx,
-    booked.flatMap(({ offramp_id, bank_account }) => {
-      const entry = progress.offramps.get(offramp_id);
+    booked.flatMap(({ account_id, offramp_id, bank_account }) => {
+      const entry = progress.offramps.get(account_id, offramp_id);
       return entry ? [{ ...entry.offramp, bank_account }] : [];
     }),
     now,
@@ -213,17 +108,24 @@ export async function applyAnswers(
   recordGiveUps(tx, progress.given_up, now);
 }
 
-function offrampsOf(account_id: string, answers: readonly BankAnswer[]): RecordKey[] {
-  const ids = answers.flatMap(({ end_to_end_id }) => offrampIdOf(end_to_end_id) ?? []);
-  return [...new Set(ids)].map((id) => ({ account_id, id }));
+export function offrampsOf(answers: readonly BankAnswer[]): RecordKey[] {
+  return answers.flatMap(({ account_id, end_to_end_id }) => {
+    const id = offrampIdOf(end_to_end_id);
+    return id === null ? [] : [{ account_id, id }];
+  });
+}
+
+function setOfframp({ offramps }: Progress, entry: KeyedOfframp): void {
+  offramps.set(entry.offramp.account_id, entry.offramp.id, entry);
 }
 
 /** What an answer means, and what it leaves in suspense. */
 type Applied = { outcome: AnswerOutcome; held?: bigint };
 
 function applyOne(progress: Progress, answer: BankAnswer, now: Date): Applied {
-  const payout = progress.payouts.get(answer.end_to_end_id);
-  const entry = payout && progress.offramps.get(payout.offramp_id);
+  const { account_id } = answer;
+  const payout = progress.payouts.get(account_id, answer.end_to_end_id);
+  const entry = payout && progress.offramps.get(account_id, payout.offramp_id);
   if (answer.kind === "returned" && answer.amount <= 0n) return { outcome: "conflict" };
   if (!payout || !entry) {
     if (answer.kind !== "returned") return { outcome: "no_such_payment" };
@@ -233,14 +135,17 @@ function applyOne(progress: Progress, answer: BankAnswer, now: Date): Applied {
   const is_open = ["submitting", "sent"].includes(payout.status);
   const move = (change: Partial<Offramp>, returned?: bigint) => {
     const changed = {
-      ...advanceOfframp(progress.offramps.get(payout.offramp_id)!, change, now),
+      ...advanceOfframp(progress.offramps.get(account_id, payout.offramp_id)!, change, now),
       ...(returned === undefined ? {} : { came_back: { before: 0n, after: returned } }),
     };
     progress.changes.push(changed);
-    progress.offramps.set(payout.offramp_id, changed);
+    setOfframp(progress, changed);
   };
   const settle = (change: Partial<Payout>) =>
-    progress.payouts.set(answer.end_to_end_id, { ...payout, ...change, updated_at: now });
+    progress.payouts.set(account_id, answer.end_to_end_id, {
+      ...{ ...payout, ...change },
+      updated_at: now,
+    });
 
   if (answer.kind === "booked") {
     const { bank_account } = answer;
@@ -270,7 +175,7 @@ function applyOne(progress: Progress, answer: BankAnswer, now: Date): Applied {
     const { change, quote } = decided.value;
     progress.given_up.push(decided.value);
     progress.changes.push(change);
-    progress.offramps.set(payout.offramp_id, change);
+    setOfframp(progress, change);
     if (quote) progress.give_up_facts.quotes.set(quote.account_id, quote.id, quote);
     return { outcome: "applied" };
   }

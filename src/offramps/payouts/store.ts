@@ -1,4 +1,5 @@
 import type { BankAnswer } from "../../partners/bank/port.ts";
+import { AccountMap } from "../../platform/account-map.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import {
   accountsOf,
@@ -57,11 +58,10 @@ export function insertPayouts(tx: Transaction, payouts: readonly Payout[]): void
  */
 export async function lockPayouts(
   tx: Session,
-  account_id: string,
-  end_to_end_ids: readonly string[],
+  payouts: readonly Pick<Payout, "account_id" | "end_to_end_id">[],
 ): Promise<Payout[]> {
-  const keys = end_to_end_ids.flatMap((id) => {
-    const key = readEndToEndId(id);
+  const keys = payouts.flatMap(({ account_id, end_to_end_id }) => {
+    const key = readEndToEndId(end_to_end_id);
     return key ? [{ account_id, id: key.offramp_id, attempt: key.attempt }] : [];
   });
   return PAYOUTS.vouchedOnly(tx, await lockPayoutRows(tx, keys));
@@ -114,7 +114,11 @@ export function updatePayouts(tx: Transaction, payouts: readonly Payout[]): void
 export function updateSent(tx: Transaction, submitted: readonly Payout[], now: Date): void {
   if (submitted.length === 0) return;
   const sent = submitted.map((payout): Payout => ({ ...payout, status: "sent", updated_at: now }));
-  const rows = PAYOUTS.withMacs(tx, sent).map(({ mac, ...row }) => ({ ...row, sent_mac: mac }));
+  const rows = PAYOUTS.withMacs(tx, sent).map(
+    ({ account_id, offramp_id, attempt, mac: sent_mac }) => {
+      return { account_id, offramp_id, attempt, sent_mac };
+    },
+  );
   const set = setOf(tx, "t", `${PAYOUT_KEY}, sent_mac bytea`, rows);
   tx.write(
     `update payouts set status = 'sent', updated_at = $5, mac = locked.sent_mac from (
@@ -159,18 +163,25 @@ export const isPayoutOf = (table: string) =>
    and p.offramp_id = case when ${table}.end_to_end_id ~ '^[0-9a-f]{32}[0-9]{3}'
      then left(${table}.end_to_end_id, 32)::uuid end`;
 
-/** Which of these answers were applied before. */
+type AnswerKey = Pick<BankAnswer, "account_id" | "bank_reference">;
+
+/** Which of these answers were applied before, by reference. */
 export async function findBankAnswers(
   tx: Session,
-  account_id: string,
-  bank_references: readonly string[],
-): Promise<Set<string>> {
-  const rows = await tx.query<{ bank_reference: string }>(
-    `select bank_reference from bank_answers
-     where account_id = $1 and bank_reference = any($2::text[])`,
-    [account_id, bank_references],
+  answers: readonly AnswerKey[],
+): Promise<AccountMap<true>> {
+  const wanted = setOf(tx, "wanted", "account_id uuid, bank_reference text", answers);
+  // One after the other: the planner would compare all answers of the account with all of these.
+  const rows = await tx.query<AnswerKey>(
+    `select b.account_id, b.bank_reference from ${wanted.from} cross join lateral (
+       select account_id, bank_reference from bank_answers
+       where account_id = ${wanted.accountIn("wanted")}
+         and bank_reference = wanted.bank_reference limit 1) as b`,
+    wanted.values,
   );
-  return new Set(rows.map((row) => row.bank_reference));
+  const known = new AccountMap<true>();
+  for (const { account_id, bank_reference } of rows) known.set(account_id, bank_reference, true);
+  return known;
 }
 
 /** `conflict`: the bank reports another amount or currency than was requested; no money moves. */

@@ -16,26 +16,31 @@ type Script = {
  */
 const TURN = "(select pg_advisory_xact_lock(hashtextextended('sandbox bank', 0))) as turn";
 
-/** One statement: the bank has an instruction and its answers, or neither. */
+/**
+ * One statement: the bank has an instruction and its answers, or neither. Returns how many it
+ * did not have before.
+ */
 export async function insertSandboxPayouts(
   session: Session,
   scripts: readonly Script[],
-): Promise<void> {
+): Promise<number> {
   const answers = scripts.flatMap(({ instruction, kinds }) =>
     kinds.map((kind) => ({ id: instruction.end_to_end_id, kind })),
   );
-  await session.query(
+  const [row] = await session.query<{ count: number }>(
     `with received as (
        insert into sandbox_bank_payouts (end_to_end_id, account_id, amount, currency, outcome,
          beneficiary)
        select script.* from ${TURN}, unnest($1::text[], $2::uuid[], $3::bigint[], $4::text[],
          $5::text[], $8::bytea[]) as script
-       on conflict do nothing returning *)
-     insert into sandbox_bank_answers
-       (end_to_end_id, account_id, bank_reference, kind, amount, currency)
-     select end_to_end_id, account_id, end_to_end_id || '-' || kind, kind, amount, currency
-     from unnest($6::text[], $7::text[]) with ordinality as answer (end_to_end_id, kind, place)
-     join received using (end_to_end_id) order by place`,
+       on conflict do nothing returning *),
+     answered as (
+       insert into sandbox_bank_answers
+         (end_to_end_id, account_id, bank_reference, kind, amount, currency)
+       select end_to_end_id, account_id, end_to_end_id || '-' || kind, kind, amount, currency
+       from unnest($6::text[], $7::text[]) with ordinality as answer (end_to_end_id, kind, place)
+       join received using (end_to_end_id) order by place)
+     select count(*)::integer as count from received`,
     [
       scripts.map(({ instruction }) => instruction.end_to_end_id),
       scripts.map(({ instruction }) => instruction.account_id),
@@ -47,6 +52,7 @@ export async function insertSandboxPayouts(
       scripts.map(({ beneficiary }) => beneficiary),
     ],
   );
+  return row!.count;
 }
 
 /** What the bank has under these ids. */

@@ -211,6 +211,9 @@ export function distinctSetOf<const Columns extends string>(
   rows: readonly Readonly<Record<ColumnName<Columns>, unknown>>[],
 ): RecordSet {
   const { names } = readColumns(columns);
+  // Most are: texts of all columns are made only where the last one alone does not tell.
+  const last = rows.map((row) => (row as Values)[names.at(-1)!]);
+  if (new Set(last).size === rows.length) return setOf(session, alias, columns, rows);
   const keyOf = (row: Values) => names.map((name) => row[name]).join(" ");
   const distinct = new Map(rows.map((row) => [keyOf(row), row]));
   return setOf(session, alias, columns, [...distinct.values()]);
@@ -270,6 +273,11 @@ type FirstWord<Text extends string> = Text extends ` ${infer Rest}` | `\n${infer
 
 type Read = {
   names: string[];
+  /**
+   * Each array is the result of a subquery, so that the planner does not know how long it is and
+   * expects ten rows: it then looks each row of a set up by its key. For hundreds it would rather
+   * read a table of a few thousand rows as a whole, or all rows of an account.
+   */
   unnest: string;
   /** All but the first. */
   others: string;
@@ -283,7 +291,7 @@ function readColumns(columns: string): Read {
   const places = pairs.map(([, type], at) => `$${at + 1}::${type}[]`);
   const read = {
     names: pairs.map(([name]) => name!),
-    unnest: `unnest(${places.join(", ")})`,
+    unnest: `unnest(${places.map((place) => `(select ${place})`).join(", ")})`,
     others: `unnest(${places.slice(1).join(", ")})`,
   };
   known.set(columns, read);

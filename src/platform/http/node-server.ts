@@ -102,7 +102,7 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
 
 type CountOpen = (socket: Socket, answer: ServerResponse, onNone: () => void) => number;
 
-/** How many requests of the connection are not answered yet, or were in this turn; with this one. */
+/** How many requests of the connection are not answered yet, or were in this turn. */
 function createCount(): CountOpen {
   const open = new WeakMap<Socket, number>();
   return (socket, answer, onNone) => {

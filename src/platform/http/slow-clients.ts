@@ -4,8 +4,8 @@ import { type AddressOf, callerNetwork } from "./caller-network.ts";
 import { isDrained } from "./drain.ts";
 
 /**
- * What clients that send or read slowly may occupy: all of accounts, and all others. These have about
- * 2,000 connections then, fewer than the requests that are begun for them (`overload.ts`).
+ * What clients that send or read slowly may occupy: all of accounts, and all others. These have
+ * about 2,000 connections then, fewer than the requests that are begun for them (`overload.ts`).
  */
 const LIMITS = { accounts_max: 256 * 1024 * 1024, strangers_max: 32 * 1024 * 1024 };
 /** What a connection occupies, and each header of a request, besides the text. */

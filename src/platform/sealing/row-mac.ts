@@ -45,8 +45,17 @@ export function rowMac<const Column extends string>(
   table: string,
   ...columns: readonly Column[]
 ): RowMac<Column> {
+  return rowMacOf(table, columns, (value) => value as MacValue | undefined);
+}
+
+/** The same, where `toValue` says what the MAC covers of a column. */
+export function rowMacOf<Column extends string>(
+  table: string,
+  columns: readonly Column[],
+  toValue: (value: unknown) => MacValue | undefined,
+): RowMac<Column> {
   const textOf = (row: MacRow<Column>) =>
-    JSON.stringify([table, ...columns.map((column) => plain(table, column, row[column]))]);
+    JSON.stringify([table, ...columns.map((column) => plain(table, column, toValue(row[column])))]);
   return {
     make: (session, row) => {
       const { version, key } = macsOf(session).current();

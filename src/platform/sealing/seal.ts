@@ -231,8 +231,7 @@ export function hashBlock(block: Omit<Block, "hash" | "signature">): Buffer {
   hash.update(block.previous_hash);
   const { account_id, log, number, sealed_at } = block;
   hash.update(JSON.stringify([account_id, log, String(number), sealed_at.toISOString()]));
-  block.entry_ids.forEach((id, at) => {
-    hash.update(id).update(block.digests[at]!);
-  });
-  return hash.digest();
+  // In one piece: each call of `update` costs more than hashing an entry.
+  const entries = block.entry_ids.flatMap((id, at) => [Buffer.from(id), block.digests[at]!]);
+  return hash.update(Buffer.concat(entries)).digest();
 }

@@ -4,7 +4,7 @@ import type { Session } from "../db/database.ts";
 import { MINUTE_MS } from "../durations.ts";
 import { LruMap } from "../lru-map.ts";
 import type { TaskLog } from "../tasks/task-log.ts";
-import { type MacBearer, type MacValue, rowMac } from "./row-mac.ts";
+import { type MacBearer, type MacValue, rowMacOf } from "./row-mac.ts";
 
 /**
  * A table whose rows decide about money. Each row carries a MAC over these columns, made by the
@@ -59,6 +59,8 @@ export function warnOfUnvouchedRows(database: Session, log: TaskLog): void {
 }
 
 type Values = Record<string, unknown>;
+/** `toMacValue` accepts the value of every column. */
+type MacBearingRow = Record<string, MacValue> & { mac: Buffer | null };
 
 /**
  * `key` is the primary key, `columns` what else is covered. A row must have all of them when it is
@@ -71,21 +73,16 @@ export function vouchedTable(
   columns: readonly string[],
   { only, added = [] }: { only?: string; added?: readonly string[] } = {},
 ): VouchedTable {
-  const first = rowMac(table, ...key, ...columns);
-  const extended = rowMac(table, ...key, ...columns, ...added);
+  const first = rowMacOf(table, [...key, ...columns], toMacValue);
+  const extended = rowMacOf(table, [...key, ...columns, ...added], toMacValue);
   const macOf = (row: object) =>
     added.every((name) => (row as Values)[name] === null) ? first : extended;
   const all = [...columns, ...added];
-  const toValues = (row: object) => {
-    const values: Record<string, MacValue> = {};
-    for (const name of [...key, ...all]) values[name] = toMacValue((row as Values)[name]);
-    return values;
-  };
   const nameOf = (row: object) =>
     `${table} ${key.map((name) => textOf((row as Values)[name])).join(" ")}`;
   const holds: VouchedTable["holds"] = (session, row) => {
-    const { mac: stored = null } = row as { mac?: Buffer | null };
-    return macOf(row).holds(session, { ...toValues(row), mac: stored });
+    const { mac = null } = row as { mac?: Buffer | null };
+    return mac !== null && macOf(row).holds(session, row as MacBearingRow);
   };
   const isVouched = (session: MacBearer, row: object) => {
     if (holds(session, row)) return true;
@@ -96,7 +93,7 @@ export function vouchedTable(
   return {
     ...{ table, key, columns: all, only, holds, nameOf },
     withMacs: (session, rows) =>
-      rows.map((row) => ({ ...row, mac: macOf(row).make(session, toValues(row)) })),
+      rows.map((row) => ({ ...row, mac: macOf(row).make(session, row as MacBearingRow) })),
     assertVouched: (session, rows) => {
       for (const row of rows) {
         if (isVouched(session, row)) continue;

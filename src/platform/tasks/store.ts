@@ -71,8 +71,11 @@ export async function listDueKinds(
     `(select t.id from tasks t where t.kind = k.kind and t.due_at <= $2 ${condition}
       order by t.due_at limit 1) is not null`;
   return session.query<DueKind>(
-    `select k.kind, ${first("")} as fresh, ${first(`and t.attempts > 0 and ${UNLEASED}`)} as failed
-     from unnest($1::text[]) as k (kind)`,
+    `select * from (
+       select k.kind, ${first("")} as fresh,
+         ${first(`and t.attempts > 0 and ${UNLEASED}`)} as failed
+       from unnest($1::text[]) as k (kind) offset 0
+     ) as due where fresh or failed`,
     [query.kinds, query.now, query.real_now],
   );
 }

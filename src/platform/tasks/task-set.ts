@@ -1,3 +1,4 @@
+import { AccountMap } from "../account-map.ts";
 import type { Database, Transaction } from "../db/database.ts";
 import { deleteTasks, lockTasks, type TaskClaim, updatePostponed } from "./store.ts";
 import type { Task } from "./tasks.ts";
@@ -41,7 +42,7 @@ export function createTaskSet(
   claim: TaskClaim,
   leavePlace: () => void,
 ): { set: TaskSet; unended(): Task[] } {
-  const unended = new Map(claim.tasks.map((task) => [keyOf(task), task]));
+  const unended = AccountMap.of(claim.tasks, (task) => task);
   const locked = new WeakMap<Transaction, Set<Task>>();
 
   const end = (tx: Transaction, tasks: readonly Task[]): void => {
@@ -50,7 +51,7 @@ export function createTaskSet(
     if (!tasks.every((task) => locked.get(tx)?.has(task))) {
       throw new Error("a task can only be ended in a transaction that locked it");
     }
-    for (const task of tasks) unended.delete(keyOf(task));
+    for (const task of tasks) unended.delete(task.account_id, task.id);
   };
   const later = (tx: Transaction, tasks: readonly Task[], due_at: DueAt, succeeded: boolean) => {
     end(tx, tasks);
@@ -65,12 +66,12 @@ export function createTaskSet(
     lock: async (tx, tasks = claim.tasks) => {
       if (tasks.length === 0) return [];
       const rows = await lockTasks(tx, claim, tasks);
-      const wanted = new Map(tasks.map((task) => [keyOf(task), task]));
-      const ours = rows.map((row) => wanted.get(keyOf(row))!);
+      const wanted = AccountMap.of(tasks, (task) => task);
+      const ours = rows.map(({ account_id, id }) => wanted.get(account_id, id)!);
       locked.set(tx, new Set([...(locked.get(tx) ?? []), ...ours]));
-      for (const task of tasks) unended.delete(keyOf(task));
+      for (const task of tasks) unended.delete(task.account_id, task.id);
       // Includes tasks ended by a transaction that did not commit.
-      for (const task of ours) unended.set(keyOf(task), task);
+      for (const task of ours) unended.set(task.account_id, task.id, task);
       return ours;
     },
     finish: (tx, tasks) => {
@@ -85,8 +86,4 @@ export function createTaskSet(
     leavePlace,
   };
   return { set, unended: () => [...unended.values()] };
-}
-
-function keyOf(task: { account_id: string; id: string }): string {
-  return `${task.account_id}/${task.id}`;
 }

@@ -37,7 +37,7 @@ export function enqueueTasksAt(
 ): void {
   if (records.length === 0) return;
   const rows = records.map(({ account_id, id, due_at }) => {
-    return { account_id, record_id: id, id: newId(now), due_at: due_at.toISOString() };
+    return { account_id, record_id: id, id: newId(now), due_at };
   });
   const columns = "account_id uuid, record_id uuid, id uuid, due_at timestamptz";
   const set = setOf(tx, "t", columns, rows);
