@@ -11,9 +11,10 @@ export function countChunks(request: IncomingMessage): number {
 /**
  * Passes a body on in blocks. Node makes an object of some hundred bytes of each chunk, and of what
  * each packet brings, and whoever reads a body keeps these until its end: a body in small chunks
- * would take ten times its size.
+ * would take ten times its size. With `at_once` what arrived together is passed on, however little:
+ * the first bytes of a file tell whether it is accepted.
  */
-export function gatherChunks(request: IncomingMessage): void {
+export function gatherChunks(request: IncomingMessage, at_once: boolean): void {
   const push = request.push.bind(request);
   let block: Buffer | null = null;
   let [used, chunks] = [0, 0];
@@ -32,9 +33,10 @@ export function gatherChunks(request: IncomingMessage): void {
     counts.set(request, chunks);
     const is_room = used + chunk.length <= BLOCK_BYTES || passOn();
     if (chunk.length > BLOCK_BYTES) return push(chunk);
+    if (at_once && !block) setImmediate(passOn);
     block = block ? append(block, used, chunk) : chunk;
     used += chunk.length;
-    return is_room;
+    return is_room && !at_once;
   };
 }
 

@@ -18,7 +18,7 @@ const TURN_MAX_MS = 3 * SECOND_MS;
 /** Of one account; each keeps its request in memory. */
 const WAITING_MAX = 1_000;
 /** Of bodies that arrived and wait for their turn, of all accounts; one has its share. */
-const WAITING_BYTES_MAX = 256 * 1024 * 1024;
+const WAITING_BYTES_MAX = 128 * 1024 * 1024;
 const RETRY_AFTER_SECONDS = 1;
 
 type Answer = { made: Promise<void>; note: () => void; raw: ServerResponse };

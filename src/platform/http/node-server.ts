@@ -13,6 +13,7 @@ import { gatherChunks } from "./gather-chunks.ts";
 import { createIdleConnections } from "./idle-connections.ts";
 import { LoopTurns } from "./loop-turns.ts";
 import { createOverload, type OverloadOptions } from "./overload.ts";
+import { gateReading, readInTurns } from "./read-in-turns.ts";
 import { createSlowClients, isFile } from "./slow-clients.ts";
 
 /** How many requests a client may send ahead of their answers. */
@@ -22,6 +23,9 @@ export const AHEAD_MAX = 100;
  * new connections are accepted in each turn (`listeners.ts`), so turns must be short.
  */
 const NETWORKS_BEGIN = 2;
+/** Blocks of bodies that are read in one turn of the event loop. */
+const ACCOUNTS_READ = 4;
+const NETWORKS_READ = 2;
 /** A connection of an account with so many ahead is closed with a refusal. */
 const REFUSED_AHEAD_MAX = 10;
 /** Thousands of short ones would take ten times the memory of their text. */
@@ -57,6 +61,10 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
   const watchClient = createSlowClients(limits.addressOf, limits.onSlowClosed);
   const afterEarlier = createConnectionOrder();
   const turns = new LoopTurns(NETWORKS_BEGIN);
+  const reads = {
+    of_accounts: new LoopTurns(ACCOUNTS_READ),
+    of_networks: new LoopTurns(NETWORKS_READ),
+  };
   const onRequest = (request: IncomingMessage, answer: ServerResponse) => {
     const { socket } = request;
     if (ended.has(socket)) return;
@@ -77,7 +85,8 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
       return;
     }
     watchClient(request, answer);
-    if (!isFile(request)) gatherChunks(request);
+    readInTurns(request, name, is_account ? reads.of_accounts : reads.of_networks);
+    gatherChunks(request, isFile(request));
     if (request.headers["transfer-encoding"] !== undefined) limitChunks(server, request, answer);
     const begin = () => runForNobody(() => handle(request, answer as never));
     // Of a client that is gone by then nothing begins: there may be any number of them.
@@ -88,6 +97,7 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
   server.on("checkExpectation", onRequest);
   server.on("connection", (socket) => {
     skipAfterLast(socket);
+    gateReading(socket);
     idle.add(socket, callerNetwork(socket.remoteAddress), false);
     socket.once("close", () => idle.delete(socket));
   });

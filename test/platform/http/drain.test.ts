@@ -25,7 +25,7 @@ afterEach(() => {
 async function start(): Promise<void> {
   server = createServer((request, answer) => {
     opened.push(request);
-    gatherChunks(request);
+    gatherChunks(request, false);
     answer.writeHead(401, { "Content-Length": 2 }).end("no");
     drain(request, request.headers.host!);
   });

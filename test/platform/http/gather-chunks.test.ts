@@ -14,7 +14,7 @@ function send(sizes: readonly number[]) {
     if (block) blocks.push(block);
     return push(block);
   };
-  gatherChunks(request);
+  gatherChunks(request, false);
   const sent = sizes.map((size, at) => Buffer.alloc(size, at % 251));
   for (const chunk of sent) request.push(chunk);
   const before_end = blocks.length;
@@ -47,7 +47,7 @@ it("an empty body has no block", () => {
 
 it("says that the reader has enough, so that no more is read", () => {
   const request = new IncomingMessage(new Socket());
-  gatherChunks(request);
+  gatherChunks(request, false);
   const room = Array.from({ length: 100 }, () => request.push(Buffer.alloc(BLOCK / 2)));
   expect(room.slice(0, 2)).toEqual([true, true]);
   expect(room).toContain(false);
