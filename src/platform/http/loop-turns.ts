@@ -1,4 +1,4 @@
-type Turn = { begin: () => void };
+type Turn = { begin: () => void; place: number };
 
 /**
  * Begins so much of what waits in each turn of the event loop: everything else that has arrived,
@@ -9,6 +9,7 @@ export class LoopTurns {
   /** In the order of their turns. */
   readonly #waiting = new Map<string, Set<Turn>>();
   #left: number;
+  #places = 0;
   #is_scheduled = false;
 
   constructor(per_turn: number) {
@@ -16,8 +17,14 @@ export class LoopTurns {
     this.#left = per_turn;
   }
 
+  /** For whoever waits several times and comes before those of its sender who arrived later. */
+  takePlace(): number {
+    this.#places += 1;
+    return this.#places;
+  }
+
   /** Whoever need not begin any more calls what this returns: true if it has not begun. */
-  wait(sender: string, begin: () => void): () => boolean {
+  wait(sender: string, begin: () => void, place = this.takePlace()): () => boolean {
     this.#schedule();
     if (this.#left > 0) {
       this.#left -= 1;
@@ -25,7 +32,7 @@ export class LoopTurns {
       return () => false;
     }
     const own = this.#waiting.get(sender) ?? new Set();
-    const turn = { begin };
+    const turn = { begin, place };
     this.#waiting.set(sender, own.add(turn));
     return () => {
       const is_waiting = own.delete(turn);
@@ -46,9 +53,9 @@ export class LoopTurns {
     const begun: Turn[] = [];
     for (const [sender, own] of this.#waiting) {
       if (begun.length === this.#per_turn) break;
-      const [first] = own;
-      begun.push(first!);
-      own.delete(first!);
+      const first = firstOf(own);
+      begun.push(first);
+      own.delete(first);
       this.#waiting.delete(sender);
       // Iteration comes to it again after all others.
       if (own.size > 0) this.#waiting.set(sender, own);
@@ -57,4 +64,10 @@ export class LoopTurns {
     this.#left -= begun.length;
     for (const { begin } of begun) begin();
   }
+}
+
+function firstOf(own: ReadonlySet<Turn>): Turn {
+  let [first] = own;
+  for (const turn of own) if (turn.place < first!.place) first = turn;
+  return first!;
 }

@@ -6,6 +6,8 @@ type Body = {
   request: IncomingMessage;
   sender: string;
   turns: LoopTurns;
+  /** Of one sender the bodies that arrived first are read first: more of them are complete early. */
+  place: number;
   /** A block has arrived since its last turn. */
   is_stopped: boolean;
   is_waiting: boolean;
@@ -24,11 +26,12 @@ export function gateReading(socket: Socket): void {
     if (!body?.is_stopped || body.request.complete) return resume();
     if (body.is_waiting) return socket;
     body.is_waiting = true;
-    body.leave = body.turns.wait(body.sender, () => {
+    const readOn = () => {
       body.is_waiting = false;
       body.is_stopped = false;
       resume();
-    });
+    };
+    body.leave = body.turns.wait(body.sender, readOn, body.place);
     return socket;
   };
 }
@@ -40,7 +43,7 @@ export function gateReading(socket: Socket): void {
  */
 export function readInTurns(request: IncomingMessage, sender: string, turns: LoopTurns): void {
   const state = { is_stopped: false, is_waiting: false, leave: () => false };
-  const body: Body = { request, sender, turns, ...state };
+  const body: Body = { request, sender, turns, place: turns.takePlace(), ...state };
   bodies.set(request.socket, body);
   const push = request.push.bind(request);
   request.push = (chunk: Buffer | null, encoding) => {

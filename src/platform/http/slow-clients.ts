@@ -7,7 +7,7 @@ import { isDrained } from "./drain.ts";
  * What clients that send or read slowly may occupy: all of accounts, and all others. These have
  * about 2,000 connections then, fewer than the requests that are begun for them (`overload.ts`).
  */
-const LIMITS = { accounts_max: 128 * 1024 * 1024, strangers_max: 32 * 1024 * 1024 };
+const LIMITS = { accounts_max: 192 * 1024 * 1024, strangers_max: 32 * 1024 * 1024 };
 /** What a connection occupies, and each header of a request, besides the text. */
 const CONNECTION_BYTES = 16 * 1024;
 const HEADER_BYTES = 100;

@@ -104,6 +104,30 @@ it("a sender with many bodies does not delay another's", async () => {
   expect(ended.indexOf("one")).toBeLessThan(20);
 });
 
+it("the bodies of a sender that arrived first are complete before others are read", async () => {
+  const opened: IncomingMessage[] = [];
+  let [ended, read_of_last] = [0, 0];
+  await start({
+    is_file: false,
+    onRequest: (request) => {
+      opened.push(request);
+      request
+        .on("data", () => {})
+        .once("end", () => {
+          ended += 1;
+          if (ended !== 10) return;
+          read_of_last = opened.slice(20).reduce((sum, { socket }) => sum + socket.bytesRead, 0);
+        });
+    },
+  });
+  const body = Buffer.alloc(BODY_BYTES);
+  for (let count = 0; count < 40; count += 1) {
+    open(`Host: a\r\nContent-Length: ${BODY_BYTES}`).write(body);
+  }
+  await expect.poll(() => ended, { timeout: 20_000 }).toBe(40);
+  expect(read_of_last).toBeLessThan(0.3 * 20 * BODY_BYTES);
+});
+
 it("the first bytes of a file are passed on, though no more arrive", async () => {
   const parts: string[] = [];
   await start({
