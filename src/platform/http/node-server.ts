@@ -80,14 +80,18 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
     const ahead_max = is_refused ? (is_account ? REFUSED_AHEAD_MAX : 1) : AHEAD_MAX;
     if (ahead >= ahead_max) answer.shouldKeepAlive = false;
     if (!answer.shouldKeepAlive) ended.add(socket);
+    const { "content-length": length, "transfer-encoding": encoding } = request.headers;
+    if (encoding !== undefined || Number(length) > 0) {
+      readInTurns(request, name, is_account ? reads.of_accounts : reads.of_networks);
+      gatherChunks(request, isFile(request));
+      if (encoding !== undefined) limitChunks(server, request, answer);
+      if (is_refused) discardBody(request, answer);
+    }
     if (is_refused) {
       limits.refuse(answer);
       return;
     }
     watchClient(request, answer);
-    readInTurns(request, name, is_account ? reads.of_accounts : reads.of_networks);
-    gatherChunks(request, isFile(request));
-    if (request.headers["transfer-encoding"] !== undefined) limitChunks(server, request, answer);
     const begin = () => runForNobody(() => handle(request, answer as never));
     // Of a client that is gone by then nothing begins: there may be any number of them.
     const waitForTurn = () => void answer.once("close", turns.wait(name, begin));
@@ -199,6 +203,21 @@ function limitChunks(server: Server, request: IncomingMessage, answer: ServerRes
     refuseUnread(server, socket, answer, TINY_CHUNKS);
     return false;
   };
+}
+
+/**
+ * Read in turns like others until it is complete, so that the client gets to read the answer; after
+ * a moment the connection is closed. Node would discard it without turns.
+ */
+function discardBody(request: IncomingMessage, answer: ServerResponse): void {
+  const { socket } = request;
+  if (!answer.shouldKeepAlive) {
+    answer.shouldKeepAlive = true;
+    request.once("end", () => socket.end());
+  }
+  const timer = setTimeout(() => socket.destroy(), LAST_ANSWER_MS).unref();
+  request.once("end", () => clearTimeout(timer));
+  request.on("error", () => {}).resume();
 }
 
 /** Nothing more of the connection is read, and it is closed, also if nobody reads the answer. */

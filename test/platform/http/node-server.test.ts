@@ -3,7 +3,7 @@ import { createServer, get, type IncomingMessage, type ServerResponse } from "no
 import { type AddressInfo, connect, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { KnownCredentials } from "../../../src/platform/http/known-credentials.ts";
 import { createNodeServer } from "../../../src/platform/http/node-server.ts";
 
@@ -239,4 +239,51 @@ it("refuses more than 200 headers, and reads nothing more", async () => {
   const answered = open();
   answered.socket.write(get(200));
   while (!answered.received.includes("yes")) await once(answered.socket, "data");
+});
+
+describe("a refused request with a body", () => {
+  const MEGABYTE = 1024 * 1024;
+  const post = (bytes: number) =>
+    GET_AS_ONE.replace("GET", "POST").replace("\r\n\r\n", `\r\nContent-Length: ${bytes}\r\n\r\n`);
+
+  it("is answered, and the connection of an account stays open", async () => {
+    await fill(GET_AS_ONE);
+    const client = open();
+    const is_sent = new Promise((done) => client.socket.write(post(4 * MEGABYTE), done));
+    await is_sent;
+    client.socket.pause();
+    await new Promise((done) => client.socket.write(Buffer.alloc(4 * MEGABYTE), done));
+    client.socket.resume();
+    client.socket.write(GET_AS_ONE);
+    while (countRefused(client.received) < 2) await once(client.socket, "data");
+  });
+
+  it("is answered and closed, though the body does not end", async () => {
+    await fill(GET_AS_ONE);
+    const client = open();
+    client.socket.write(`${post(4 * MEGABYTE)}abc`);
+    await client.closed;
+    expect(countRefused(client.received)).toBe(1);
+  });
+
+  it("is read in turns with others", async () => {
+    await fill(GET_AS_ONE);
+    const sockets: Socket[] = [];
+    server.on("connection", (socket) => sockets.push(socket));
+    const clients = Array.from({ length: 40 }, () => open());
+    for (const { socket } of clients) socket.write(post(MEGABYTE));
+    while (clients.some(({ received }) => received === "")) await new Promise(setImmediate);
+    let [before, most, is_over] = [0, 0, false];
+    const look = () => {
+      const now = sockets.reduce((sum, { bytesRead }) => sum + bytesRead, 0);
+      if (before > 40 * 2 * 64 * 1024) most = Math.max(most, now - before);
+      before = now;
+      if (!is_over) setImmediate(look);
+    };
+    look();
+    for (const { socket } of clients) socket.write(Buffer.alloc(MEGABYTE));
+    while (before < 40 * MEGABYTE) await new Promise(setImmediate);
+    is_over = true;
+    expect(most).toBeLessThanOrEqual(8 * 64 * 1024);
+  });
 });
