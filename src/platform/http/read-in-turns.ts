@@ -6,7 +6,7 @@ type Body = {
   request: IncomingMessage;
   sender: string;
   turns: LoopTurns;
-  /** Of one sender the bodies that arrived first are read first: more of them are complete early. */
+  /** Of one sender the bodies that arrived first are read first, so that some are complete. */
   place: number;
   /** A block has arrived since its last turn. */
   is_stopped: boolean;
