@@ -88,9 +88,7 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
   const slow = new SlowWork(FETCH_LIMITS);
   const part = new PartSize(CHUNK);
   return [
-    partnerTask(deps.database, WATCH_CHAINS_TASK, async () => {
-      await recordDeposits(deps.database, deps.chain, deps.clock);
-    }),
+    partnerTask(deps.database, WATCH_CHAINS_TASK, chainWatcher(deps)),
     partnerTask(deps.database, READ_BANK_TASK, bankReader(deps)),
     applyKeptAnswersTask(deps),
     { kind: ANNOUNCE_TRANSFER_TASK, set_max: 50, handle: (set) => announceTransfers(deps, set) },
@@ -135,6 +133,19 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     },
     inParts(deps, SEND_PAYOUT_TASK, (set, tasks, seen) => sendPayouts(deps, set, tasks, seen)),
   ];
+}
+
+/** Says once why the deposits of an account cannot be credited. */
+function chainWatcher({ database, chain, clock, log }: OfframpTaskDeps): () => Promise<void> {
+  let before: ReadonlyMap<string, string | null> = new Map();
+  return async () => {
+    const behind = await recordDeposits(database, chain, clock);
+    for (const [account_id, error] of behind) {
+      if (error === null || before.get(account_id) === error) continue;
+      log.warn({ account_id, error }, "the deposits of an account cannot be credited");
+    }
+    before = behind;
+  };
 }
 
 /** Processes a set in parts, because of the size of the offramps' details. */
