@@ -60,28 +60,40 @@ export async function insertKeptAnswers(
   return last === undefined;
 }
 
-/** The first ones that are kept of an account, in their order; fails if somebody changed one. */
+export type KeptAnswer = BankAnswer & { place: bigint };
+
+/** Those of an account after a place, in their order; fails if somebody changed one. */
 export async function listKeptAnswers(
   session: Session,
   account_id: string,
+  after: bigint,
   limit: number,
-): Promise<BankAnswer[]> {
+): Promise<KeptAnswer[]> {
   const rows = await session.query<KeptRow & { mac: Buffer }>(
-    "select * from kept_bank_answers where account_id = $1 order by place limit $2",
-    [account_id, limit],
+    `select * from kept_bank_answers where account_id = $1 and place > $2
+     order by place limit $3`,
+    [account_id, after, limit],
   );
-  return KEPT_BANK_ANSWERS.assertVouched(session, rows).map((row) => readStored(row.answer));
+  const kept = KEPT_BANK_ANSWERS.assertVouched(session, rows);
+  return kept.map(({ place, answer }) => ({ ...readStored(answer), place }));
 }
 
-/** By reference: a place is used again once none are kept. */
+/** The references too: a place is used again once none are kept. */
 export function deleteKeptAnswers(
   tx: Transaction,
   account_id: string,
-  answers: readonly BankAnswer[],
+  answers: readonly KeptAnswer[],
 ): void {
+  // By their places the planner never reads all that is kept of the account.
   tx.write(
-    "delete from kept_bank_answers where account_id = $1 and bank_reference = any($2::text[])",
-    [account_id, answers.map((answer) => answer.bank_reference)],
+    `delete from kept_bank_answers where account_id = $1 and place between $2 and $3
+       and bank_reference = any($4::text[])`,
+    [
+      account_id,
+      answers[0]!.place,
+      answers.at(-1)!.place,
+      answers.map((answer) => answer.bank_reference),
+    ],
   );
 }
 

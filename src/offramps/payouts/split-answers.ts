@@ -8,10 +8,10 @@ import { offrampsOf } from "./apply-bank-answers.ts";
 import { offrampIdOf } from "./model.ts";
 
 /** For a transaction each, in their order: by number and by the size of the offramps' details. */
-export async function splitAnswers(
+export async function splitAnswers<Answer extends BankAnswer>(
   session: Session,
-  answers: readonly BankAnswer[],
-): Promise<BankAnswer[][]> {
+  answers: readonly Answer[],
+): Promise<Answer[][]> {
   const links = AccountMap.of(
     await findOfframpLinks(session, offrampsOf(answers)),
     (offramp) => offramp,
