@@ -62,7 +62,10 @@ export async function insertKeptAnswers(
 
 export type KeptAnswer = BankAnswer & { place: bigint };
 
-/** Those of an account after a place, in their order; fails if somebody changed one. */
+/**
+ * Those of an account after a place, in their order, up to one that somebody changed; fails if that
+ * is the first.
+ */
 export async function listKeptAnswers(
   session: Session,
   account_id: string,
@@ -74,8 +77,12 @@ export async function listKeptAnswers(
      order by place limit $3`,
     [account_id, after, limit],
   );
-  const kept = KEPT_BANK_ANSWERS.assertVouched(session, rows);
-  return kept.map(({ place, answer }) => ({ ...readStored(answer), place }));
+  const changed = rows.findIndex((row) => !KEPT_BANK_ANSWERS.holds(session, row));
+  const kept = changed > 0 ? rows.slice(0, changed) : rows;
+  return KEPT_BANK_ANSWERS.assertVouched(session, kept).map(({ place, answer }) => ({
+    ...readStored(answer),
+    place,
+  }));
 }
 
 /** The references too: a place is used again once none are kept. */
