@@ -21,6 +21,17 @@ export function listOpenOfframps(session: Session): Promise<OpenRecords[]> {
   ]);
 }
 
+/** Answers of banks that could not be applied yet, counted up to COUNT_MAX, and since when. */
+export async function findKeptAnswers(
+  session: Session,
+): Promise<{ answers: number; oldest_at: Date | null }> {
+  const [row] = await session.query<{ answers: number; oldest_at: Date | null }>(
+    `select count(*)::integer as answers, min(first.kept_at) as oldest_at from (
+       select kept_at from kept_bank_answers order by kept_at limit ${COUNT_MAX}) as first`,
+  );
+  return row!;
+}
+
 function openRecords(table: string, is_open: string): string {
   return `select state.status, open.records, open.oldest_at
     from unnest($1::text[]) as state (status)

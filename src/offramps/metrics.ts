@@ -1,6 +1,11 @@
 import { ageSeconds, COUNTED, type MetricSource } from "../platform/metrics/model.ts";
 import { findOpenExceptions } from "./exceptions/store.ts";
-import { listOpenOfframps, listOpenPayouts, type OpenRecords } from "./metrics-store.ts";
+import {
+  findKeptAnswers,
+  listOpenOfframps,
+  listOpenPayouts,
+  type OpenRecords,
+} from "./metrics-store.ts";
 
 /** Payouts in progress, bank answers that contradict them, and offramps that wait. */
 export const offrampMetrics: MetricSource = {
@@ -33,16 +38,30 @@ export const offrampMetrics: MetricSource = {
       name: "sliproad_bank_exception_oldest_seconds",
       help: "Age of the oldest bank answer that could not be applied; 0 when there is none.",
     },
+    {
+      name: "sliproad_bank_answers_kept",
+      help: `Bank answers that are tried again, because their account's failed; ${COUNTED}.`,
+    },
+    {
+      name: "sliproad_bank_answer_kept_oldest_seconds",
+      help: "Age of the oldest bank answer that is tried again; 0 when there is none.",
+    },
   ],
   read: async (session, { now }) => {
-    const [payouts, offramps, { exceptions, oldest_at }] = await Promise.all([
+    const [payouts, offramps, { exceptions, oldest_at }, kept] = await Promise.all([
       listOpenPayouts(session),
       listOpenOfframps(session),
       findOpenExceptions(session),
+      findKeptAnswers(session),
     ]);
     return [
       { name: "sliproad_bank_exceptions", value: exceptions },
       { name: "sliproad_bank_exception_oldest_seconds", value: ageSeconds(oldest_at, now) },
+      { name: "sliproad_bank_answers_kept", value: kept.answers },
+      {
+        name: "sliproad_bank_answer_kept_oldest_seconds",
+        value: ageSeconds(kept.oldest_at, now),
+      },
       ...samplesOf(payouts, "sliproad_payouts_open", "sliproad_payout_oldest_seconds", now),
       ...samplesOf(offramps, "sliproad_offramps_open", "sliproad_offramp_oldest_seconds", now),
     ];

@@ -9,6 +9,7 @@ export const FAIL_LAPSED_TASK = "fail-lapsed";
 export const SEND_PAYOUT_TASK = "send-payout";
 export const FLAG_UNANSWERED_PAYOUTS_TASK = "flag-unanswered-payouts";
 export const READ_BANK_TASK = "read-bank";
+export const APPLY_KEPT_ANSWERS_TASK = "apply-kept-answers";
 export const RESOLVE_EXCEPTION_TASK = "resolve-exception";
 export const RETURN_EXCEPTION_TASK = "return-exception";
 export const DROP_DOCUMENT_TASK = "drop-document";

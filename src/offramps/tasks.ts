@@ -17,6 +17,7 @@ import { sweepDocuments } from "./documents/sweep-documents.ts";
 import { dropDocuments } from "./documents/upload-documents.ts";
 import { type ReturnDeps, returnExceptions } from "./exceptions/return-exceptions.ts";
 import { CHUNK, fundOfframps } from "./fund-offramps.ts";
+import { applyKeptAnswersTask } from "./payouts/apply-kept-answers.ts";
 import { assessOfframps, fundAndAssess } from "./payouts/assess-offramps.ts";
 import { failLapsedOfframps } from "./payouts/fail-lapsed-offramps.ts";
 import { type FlagDeps, flagUnansweredPayouts } from "./payouts/flag-unanswered-payouts.ts";
@@ -73,7 +74,8 @@ const FETCH_LIMITS = { per_account: 40, of_all: 400 };
  * | assess-offramp          | fund-offramps, gates | gates open: records attempt | send-payout    |
  * | fail-lapsed             | assess, a return     | fails what waited too long  |                |
  * | send-payout             | assess, re-route     | gates again, then the bank  | read-bank      |
- * | read-bank               | recurring            | applies the bank's answers  |                |
+ * | read-bank               | recurring            | applies the bank's answers  | apply-kept-... |
+ * | apply-kept-answers      | read-bank            | those that could not be     |                |
  * | resolve-exception       | resolve              | applies, closes a decision  | return-except. |
  * | return-exception        | resolve              | returns suspended money     |                |
  * | close-quote             | create-quotes        | ends an unpaid quote        |                |
@@ -86,10 +88,9 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
   const slow = new SlowWork(FETCH_LIMITS);
   const part = new PartSize(CHUNK);
   return [
-    partnerTask(deps.database, WATCH_CHAINS_TASK, async () => {
-      await recordDeposits(deps.database, deps.chain, deps.clock);
-    }),
+    partnerTask(deps.database, WATCH_CHAINS_TASK, chainWatcher(deps)),
     partnerTask(deps.database, READ_BANK_TASK, bankReader(deps)),
+    applyKeptAnswersTask(deps),
     { kind: ANNOUNCE_TRANSFER_TASK, set_max: 50, handle: (set) => announceTransfers(deps, set) },
     quoteTask(deps, FUND_QUOTE_TASK, async (tx, quote, now) => {
       const { decision } = await fundFromDeposits(tx, deps, quote, now);
@@ -132,6 +133,19 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     },
     inParts(deps, SEND_PAYOUT_TASK, (set, tasks, seen) => sendPayouts(deps, set, tasks, seen)),
   ];
+}
+
+/** Says once why the deposits of an account cannot be credited. */
+function chainWatcher({ database, chain, clock, log }: OfframpTaskDeps): () => Promise<void> {
+  let before: ReadonlyMap<string, string | null> = new Map();
+  return async () => {
+    const behind = await recordDeposits(database, chain, clock);
+    for (const [account_id, error] of behind) {
+      if (error === null || before.get(account_id) === error) continue;
+      log.warn({ account_id, error }, "the deposits of an account cannot be credited");
+    }
+    before = behind;
+  };
 }
 
 /** Processes a set in parts, because of the size of the offramps' details. */

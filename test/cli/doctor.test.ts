@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { checkVoters } from "../../src/cli/doctor/checks.ts";
+import { insertKeptAnswers } from "../../src/offramps/payouts/kept-answers-store.ts";
+import type { BankAnswer } from "../../src/partners/bank/port.ts";
 import { addMember } from "../approvals/proposal-fixture.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
@@ -38,6 +40,16 @@ async function examine(environment: Record<string, string> = {}) {
   return { code, ok, of };
 }
 
+/** An answer of the bank that cannot be applied, without the task that tries it again. */
+async function keepAnswer(): Promise<void> {
+  const { account_id, core } = server;
+  const answer = { account_id, bank_reference: "kept" } as BankAnswer;
+  const stored = { ...answer, amount: 1n, reasons: [] };
+  await core.database.transaction(async (tx) => {
+    await insertKeptAnswers(tx, account_id, [stored], core.clock.now());
+  });
+}
+
 it("work that waits for people is reported with what to do, and is not a fault", async () => {
   receiver.answer(() => 410);
   const app = { name: "Broken", webhook_url: receiver.url, events: ["kyc_update"] };
@@ -53,8 +65,11 @@ it("work that waits for people is reported with what to do, and is not a fault",
     const { body } = await server.call("GET", "/deposits?status=unmatched");
     return body.deposits.length === 1;
   });
+  await keepAnswer();
   const { code, ok, of } = await examine();
   expect({ code, ok }).toEqual({ code: 0, ok: true });
+  expect(of("answers")).toMatchObject({ ok: true, warning: true });
+  expect(of("answers")!.finding).toMatch(/^1 of banks kept; .*"apply-kept-answers"/);
   expect(of("webhooks")).toMatchObject({ ok: true, warning: true });
   expect(of("webhooks")!.finding).toMatch(/^Broken of demo \(.*\) disabled.*sliproad apps resume/);
   expect(of("deposits")).toMatchObject({ ok: true, warning: true });

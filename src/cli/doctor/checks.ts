@@ -4,7 +4,12 @@ import type { Core } from "../../app/open-core.ts";
 import { findPendingProposalCount } from "../../approvals/pending-store.ts";
 import { listFailingEndpoints } from "../../apps/store.ts";
 import { READ_IDENTITY_TASK } from "../../kyc/task-kinds.ts";
-import { READ_BANK_TASK, WATCH_CHAINS_TASK } from "../../offramps/task-kinds.ts";
+import { findKeptAnswers } from "../../offramps/metrics-store.ts";
+import {
+  APPLY_KEPT_ANSWERS_TASK,
+  READ_BANK_TASK,
+  WATCH_CHAINS_TASK,
+} from "../../offramps/task-kinds.ts";
 import { findUnmatched } from "../../onramps/deposits/store.ts";
 import { READ_CREDITS_TASK } from "../../onramps/task-kinds.ts";
 import { readChains } from "../../partners/chain/evm/read-chains.ts";
@@ -58,6 +63,7 @@ export async function examineDatabase(core: Core, is_service_up: boolean): Promi
       ? []
       : [await checkBanks(core, core.config.banks_file)]),
     await checkEndpoints(core),
+    await checkAnswers(core),
     await checkDeposits(core),
     await checkProposals(core),
     ...(core.config.mode === "live" ? [await checkVoters(core)] : []),
@@ -197,6 +203,12 @@ async function checkEndpoints({ database }: Core): Promise<Finding> {
   const advice = "fix the receiver, then run sliproad apps resume <client_id>";
   const finding = `${names.join(", ")}; ${advice}`;
   return { check, ok: true, warning: true, finding };
+}
+
+async function checkAnswers({ database }: Core): Promise<Finding> {
+  const { answers } = await findKeptAnswers(database);
+  const what = `their account's cannot be applied now: see "${APPLY_KEPT_ANSWERS_TASK}" in the log`;
+  return waiting("answers", BigInt(answers), "of banks kept", what);
 }
 
 async function checkDeposits({ database, first_start }: Core): Promise<Finding> {

@@ -1,16 +1,14 @@
 import type { BankAnswer } from "../../partners/bank/port.ts";
 import { readOn } from "../../partners/read-on.ts";
-import { AccountMap } from "../../platform/account-map.ts";
 import { limitLockWait } from "../../platform/db/lock-wait.ts";
 import { isLockConflict, isOutage } from "../../platform/db/outages.ts";
 import { SECOND_MS } from "../../platform/durations.ts";
 import { describeError } from "../../platform/tasks/outage.ts";
-import { splitByBytes } from "../../platform/tasks/split-by-bytes.ts";
 import { CHUNK } from "../fund-offramps.ts";
-import { findOfframpLinks } from "../store.ts";
-import { applyAnswers, type BankDeps, offrampsOf } from "./apply-bank-answers.ts";
-import { offrampIdOf } from "./model.ts";
-import { findBankAnswers } from "./store.ts";
+import { applyAnswers, type BankDeps } from "./apply-bank-answers.ts";
+import { keepAnswers } from "./keep-answers.ts";
+import { listAccountsWithKept } from "./kept-answers-store.ts";
+import { splitAnswers } from "./split-answers.ts";
 
 /** Those of many accounts. */
 const ANSWERS_PER_READ_MAX = 1_200;
@@ -23,62 +21,51 @@ const LOCK_WAIT_MAX_MS = SECOND_MS;
 
 /**
  * Reads the bank's new answers and applies each one once. Where those of an account cannot be
- * applied now, because somebody holds its locks for example, they are read again next time, and
- * those of others are applied.
+ * applied now, because somebody holds its locks for example, they are kept for it, and so are its
+ * next ones as long as any are (`apply-kept-answers.ts`): those of others are applied, and nothing
+ * is read again.
  */
 export function bankReader(deps: BankDeps): () => Promise<void> {
-  let behind: Behind = new Map();
   const list = async (cursor: string | null) => {
     const { answers, ...read } = await deps.bank.listAnswers(cursor, ANSWERS_PER_READ_MAX);
     return { items: answers, ...read };
   };
   return async () => {
-    // Read again, the answers of others are known.
-    const were_behind = behind.size > 0;
-    const now_behind: Behind = new Map();
-    const take = async (read: BankAnswer[], now: Date, keepCursor: () => void) => {
-      const answers = were_behind ? await withoutKnown(deps, read) : read;
-      await applyInGroups(deps, answers, { before: behind, now: now_behind }, now);
-      if (answers.some(({ account_id }) => now_behind.has(account_id))) keepCursor();
+    const behind: Behind = new Set();
+    const take = async (answers: BankAnswer[], now: Date, keepCursor: () => void) => {
+      await takeAnswers(deps, answers, behind, now);
+      if (answers.some(({ account_id }) => behind.has(account_id))) keepCursor();
     };
     await readOn(deps.database, CURSOR, list, take, deps.clock);
-    for (const [account_id, error] of now_behind) {
-      if (error === null || behind.get(account_id) === error) continue;
-      deps.log.warn({ account_id, error }, "the bank's answers of an account cannot be applied");
-    }
-    behind = now_behind;
   };
 }
 
-/** Accounts whose answers could not be applied, and why; null for locks that somebody held. */
-type Behind = Map<string, string | null>;
-
-async function withoutKnown({ database }: BankDeps, read: BankAnswer[]): Promise<BankAnswer[]> {
-  const left: BankAnswer[] = [];
-  for (const [account_id, answers] of Map.groupBy(read, (answer) => answer.account_id)) {
-    const known = await findBankAnswers(database, answers);
-    left.push(...answers.filter(({ bank_reference }) => !known.has(account_id, bank_reference)));
-  }
-  return left;
-}
+/** Accounts whose answers could not even be kept: they are read again next time. */
+type Behind = Set<string>;
 
 /** Those of several accounts at once, and of an account in their order. */
-async function applyInGroups(
+async function takeAnswers(
   deps: BankDeps,
   answers: readonly BankAnswer[],
-  behind: { before: Behind; now: Behind },
+  behind: Behind,
   now: Date,
 ): Promise<void> {
+  const { database } = deps;
   // Their order is kept: an earlier answer of the account waits.
-  const free = answers.filter(({ account_id }) => !behind.now.has(account_id));
-  const waiting = groupAccounts(free, behind.before, deps.database.by_account ? 0 : TOGETHER_MAX);
-  const applyNext = async () => {
+  const free = answers.filter(({ account_id }) => !behind.has(account_id));
+  if (free.length === 0) return;
+  // Read after the cursor: whoever moved it has committed what is kept from before.
+  const of_page = database.by_account ? null : await listAccountsWithKept(database, free);
+  const waiting = groupAccounts(free, of_page, database.by_account ? 0 : TOGETHER_MAX);
+  const takeNext = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
-      await applyGroup(deps, next, behind.now, now);
+      const kept = of_page ?? (await listAccountsWithKept(database, next));
+      if (kept.has(next[0]!.account_id)) await keep(deps, next, behind, null, now);
+      else await applyGroup(deps, next, behind, now);
     }
   };
   // All end before the page is read again because one of them failed.
-  const ended = await Promise.allSettled(Array.from({ length: SETS_AT_ONCE }, applyNext));
+  const ended = await Promise.allSettled(Array.from({ length: SETS_AT_ONCE }, takeNext));
   const failed = ended.find((one) => one.status === "rejected");
   if (failed) throw failed.reason;
 }
@@ -86,18 +73,18 @@ async function applyInGroups(
 /**
  * Answers that are applied one part after the other: those of an account, or of several with few
  * answers, which together have at most `answers_max`. Alone is an account with anything but
- * bookings, since giving money back locks more than they do, and one that was behind.
+ * bookings, since giving money back locks more than they do, and one of which some are kept.
  */
 function groupAccounts(
   answers: readonly BankAnswer[],
-  behind: Behind,
+  kept: ReadonlySet<string> | null,
   answers_max: number,
 ): BankAnswer[][] {
   const alone: BankAnswer[][] = [];
   const together: BankAnswer[][] = [];
   for (const [account_id, own] of Map.groupBy(answers, (answer) => answer.account_id)) {
     const last = together.at(-1);
-    const is_plain = own.every(({ kind }) => kind === "booked") && !behind.has(account_id);
+    const is_plain = own.every(({ kind }) => kind === "booked") && !kept?.has(account_id);
     if (!is_plain || own.length >= answers_max) alone.push(own);
     else if (last && last.length + own.length <= answers_max) last.push(...own);
     else together.push([...own]);
@@ -112,16 +99,38 @@ async function applyGroup(
   behind: Behind,
   now: Date,
 ): Promise<void> {
-  const of_accounts = [...Map.groupBy(group, (answer) => answer.account_id)];
+  const of_accounts = [...Map.groupBy(group, (answer) => answer.account_id).values()];
   try {
     await applyParts(deps, group, now);
   } catch (error) {
     if (isOutage(error)) throw error;
-    const [[first]] = of_accounts as [[string, BankAnswer[]]];
-    if (of_accounts.length === 1)
-      behind.set(first, isLockConflict(error) ? null : describeError(error));
-    else for (const [, own] of of_accounts) await applyGroup(deps, own, behind, now);
+    if (of_accounts.length === 1) await keep(deps, group, behind, error, now);
+    else for (const own of of_accounts) await applyGroup(deps, own, behind, now);
   }
+}
+
+/** `why` is null where earlier ones are kept. */
+async function keep(
+  deps: BankDeps,
+  answers: readonly BankAnswer[],
+  behind: Behind,
+  why: unknown,
+  now: Date,
+): Promise<void> {
+  const { account_id } = answers[0]!;
+  try {
+    const is_first = await keepAnswers(deps.database, account_id, answers, now);
+    if (is_first && !isLockConflict(why)) warn(deps, account_id, why);
+  } catch (error) {
+    if (isOutage(error)) throw error;
+    behind.add(account_id);
+    if (!isLockConflict(error)) warn(deps, account_id, error);
+  }
+}
+
+function warn({ log }: BankDeps, account_id: string, why: unknown): void {
+  const error = describeError(why);
+  log.warn({ account_id, error }, "the bank's answers of an account cannot be applied");
 }
 
 async function applyParts(
@@ -129,28 +138,10 @@ async function applyParts(
   answers: readonly BankAnswer[],
   now: Date,
 ): Promise<void> {
-  for (const part of await split(deps, answers)) {
+  for (const part of await splitAnswers(deps.database, answers)) {
     await deps.database.transaction((tx) => {
       limitLockWait(tx, LOCK_WAIT_MAX_MS);
       return applyAnswers(tx, deps, part, now);
     });
   }
-}
-
-/** In their order, by number and by the size of the offramps' details. */
-async function split(
-  { database }: BankDeps,
-  answers: readonly BankAnswer[],
-): Promise<BankAnswer[][]> {
-  const links = AccountMap.of(
-    await findOfframpLinks(database, offrampsOf(answers)),
-    (offramp) => offramp,
-  );
-  const bytesOf = ({ account_id, end_to_end_id }: BankAnswer) =>
-    links.get(account_id, offrampIdOf(end_to_end_id) ?? "")?.bytes ?? 0;
-  return splitByBytes(answers, bytesOf).flatMap((part) =>
-    Array.from({ length: Math.ceil(part.length / CHUNK) }, (_, at) =>
-      part.slice(at * CHUNK, (at + 1) * CHUNK),
-    ),
-  );
 }

@@ -21,8 +21,9 @@ import { AccountMap } from "../../platform/account-map.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { LOCK_WAIT_MAX_MS, limitLockWait } from "../../platform/db/lock-wait.ts";
-import { isDatabaseError, isLockConflict } from "../../platform/db/outages.ts";
+import { isDatabaseError, isLockConflict, isOutage } from "../../platform/db/outages.ts";
 import { newId } from "../../platform/ids.ts";
+import { describeError } from "../../platform/tasks/outage.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { screenAgain } from "../../users/screen-again.ts";
 import { existsScreening, lockUsers } from "../../users/store.ts";
@@ -32,24 +33,24 @@ import { findQuotes, lockQuoteRows, lockVouchedQuotes, updateProgress } from "./
 const TRANSFERS_PER_READ_MAX = 500;
 
 /**
- * Accounts whose rows were locked, and which this read does not wait for again: the cursor stays
- * before their first transfer.
+ * Accounts whose transfers could not be credited, and why; null for locks that somebody held. This
+ * read does not try them again: the cursor stays before their first transfer.
  */
-type Behind = Set<string>;
+type Behind = Map<string, string | null>;
 
 /**
  * Reads these chains, by default all, from their cursors and credits transfers to us. Whether a
  * deposit came in time for its quote is decided in `fund-from-deposits.ts`. Returns the accounts
- * whose transfers could not all be credited now, because somebody holds locks of theirs: they are
- * read again next time, and those of others were credited.
+ * whose transfers could not all be credited now, because somebody holds locks of theirs or changed
+ * a row: they are read again next time, and those of others were credited.
  */
 export async function recordDeposits(
   database: Database,
   chain: ChainPort,
   clock: Pick<Clock, "now">,
   names: readonly Chain[] = chain.chains,
-): Promise<ReadonlySet<string>> {
-  const behind: Behind = new Set();
+): Promise<ReadonlyMap<string, string | null>> {
+  const behind: Behind = new Map();
   for (const name of names) {
     const list = async (cursor: string | null) => {
       const { transfers, ...read } = await chain.listTransfers(
@@ -94,28 +95,25 @@ async function creditTransfers(
   const left = await listUnrecorded(database, addressed);
   let is_whole = true;
   for (const [account_id, entries] of Map.groupBy(left, (entry) => entry.account_id)) {
-    if (!behind.has(account_id)) {
-      const is_credited = await creditUnlocked(database, account_id, entries, now);
-      if (!is_credited) behind.add(account_id);
-    }
+    if (!behind.has(account_id)) await creditOrNote(database, account_id, entries, behind, now);
     if (behind.has(account_id)) is_whole = false;
   }
   return is_whole;
 }
 
-/** False if somebody holds locks of the account. */
-async function creditUnlocked(
+/** What one account fails with must not stop the others. */
+async function creditOrNote(
   database: Database,
   account_id: string,
   entries: readonly Addressed[],
+  behind: Behind,
   now: Date,
-): Promise<boolean> {
+): Promise<void> {
   try {
     await creditAccount(database, account_id, entries, now);
-    return true;
   } catch (error) {
-    if (!isLockConflict(error)) throw error;
-    return false;
+    if (isOutage(error)) throw error;
+    behind.set(account_id, isLockConflict(error) ? null : describeError(error));
   }
 }
 

@@ -101,6 +101,25 @@ export function wakeTasks(
   );
 }
 
+/**
+ * For work of which a record has one task: it keeps its due time if it exists. In either case its
+ * row is locked until the caller's commit, as by `wakeTasks`.
+ */
+export async function ensureTask(
+  tx: Session,
+  kind: string,
+  record: RecordKey,
+  now: Date,
+): Promise<void> {
+  const { account_id, id } = record;
+  await tx.query(
+    `insert into tasks (account_id, id, kind, record_id, due_at, created_at)
+     values ($1, $2, $3, $4, $5, $5)
+     on conflict (account_id, id) do update set due_at = tasks.due_at`,
+    [account_id, wakenId(kind, record), kind, id, now],
+  );
+}
+
 /** Makes the waiting tasks of these records due now. */
 export function updateTasksDue(
   tx: Transaction,

@@ -84,6 +84,14 @@ export const UNNOTICED_MONEY: Coverage = {
         "at the start and every five seconds.",
     },
   ],
+  kept_bank_answers: [
+    {
+      changes: [DELETED],
+      reason:
+        "An answer that could not be applied yet. Without it the payout stays as it is and is " +
+        "reported as unanswered, and `sliproad reconcile` finds the line of the bank.",
+    },
+  ],
   ledger_balances: [
     {
       changes: [DELETED],

@@ -47,7 +47,7 @@ describe("answers of several accounts in one page", () => {
   const findFailures = () =>
     server.db.database.query("select from tasks where kind = 'read-bank' and attempts > 0");
 
-  it("are applied while those of some accounts cannot be, which are read again", async () => {
+  it("are applied while those of some accounts cannot be, which are applied later", async () => {
     const forged: Story[] = [];
     for (let count = 0; count < FORGED; count += 1) {
       forged.push(await openSilentPayout(await openAccount()));

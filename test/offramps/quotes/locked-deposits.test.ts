@@ -51,7 +51,7 @@ it("locks of one account delay only its own deposits; all are credited once", as
   try {
     for (let time = 0; time < 2; time += 1) {
       const begun_ms = performance.now();
-      expect([...(await read())]).toEqual([server.account_id]);
+      expect([...(await read())]).toEqual([[server.account_id, null]]);
       expect(performance.now() - begun_ms).toBeLessThan(READ_MAX_MS);
       expect(await countDeposits(free)).toBe(3);
       expect(await countDeposits(locked)).toBe(0);
@@ -66,6 +66,34 @@ it("locks of one account delay only its own deposits; all are credited once", as
   expect([...(await read())]).toEqual([]);
   expect(await countDeposits(locked)).toBe(2);
   expect(await countDeposits(free)).toBe(4);
+});
+
+it("a changed row of one account delays only its own deposits", async () => {
+  const user_id = await addApprovedUser(server);
+  const changed = { account_id: server.account_id, quote_id: await addQuote(server, user_id) };
+  const free = { account_id: other.account_id, quote_id: await addOtherQuote() };
+  const read = () => recordDeposits(server.core.database, chain, server.core.clock);
+  await transfer(changed);
+  await read();
+  expect(await countDeposits(changed)).toBe(1);
+  const change = (by: number) =>
+    server.core.database.query(
+      "update ledger_balances set balance = balance + $1 where ledger_account = $2",
+      [by, `owed:${user_id}:polygon`],
+    );
+  expect(await change(1)).toBeDefined();
+  for (const owner of [changed, free, free, changed, free]) await transfer(owner);
+  for (let time = 0; time < 2; time += 1) {
+    const behind = await read();
+    expect([...behind.keys()]).toEqual([server.account_id]);
+    expect(behind.get(server.account_id)).toMatch("was not written by this service");
+    expect(await countDeposits(free)).toBe(3);
+    expect(await countDeposits(changed)).toBe(1);
+  }
+  await change(-1);
+  expect([...(await read())]).toEqual([]);
+  expect(await countDeposits(changed)).toBe(3);
+  expect(await countDeposits(free)).toBe(3);
 });
 
 it("a quote is not ended while a transfer to it waits for a lock", async () => {

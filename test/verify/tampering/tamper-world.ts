@@ -11,6 +11,7 @@ import {
   EXCEPTION_DECISIONS,
   EXCEPTION_OUTCOMES,
 } from "../../../src/offramps/exceptions/decision-store.ts";
+import { KEPT_BANK_ANSWERS } from "../../../src/offramps/payouts/kept-answers-store.ts";
 import { newId } from "../../../src/platform/ids.ts";
 import { sealAll, signingKey } from "../../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../../src/platform/sealing/signing-seed.ts";
@@ -55,6 +56,9 @@ export async function createTamperWorld(server: TestServer): Promise<void> {
     const decision = { ...left(), exception_account_id: account_id, command: "{}" };
     insertVouched(tx, EXCEPTION_DECISIONS, decision);
     insertVouched(tx, EXCEPTION_OUTCOMES, { ...left(), result: "{}" });
+    insertVouched(tx, KEPT_BANK_ANSWERS, {
+      ...{ account_id, place: 1n, bank_reference: "kept", answer: "{}", kept_at: clock.now() },
+    });
     insertArchive(tx, {
       ...{ account_id, table_name: "events", number: 1n, name: "a file", row_count: 1 },
       ...{ first_id: newId(clock.now()), last_id: newId(clock.now()), previous: null },
