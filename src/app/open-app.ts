@@ -13,6 +13,7 @@ import { createExecutor } from "../platform/commands/executor.ts";
 import { createReadTurns } from "../platform/http/account-turns.ts";
 import { addOpenApi, addOpenApiRoute } from "../platform/http/docs.ts";
 import { addHealthRoutes } from "../platform/http/health.ts";
+import { knownCredentials } from "../platform/http/known-credentials.ts";
 import { type AddRoute, addRoute } from "../platform/http/route.ts";
 import { createServer, type LogDestination } from "../platform/http/server.ts";
 import { createMetrics } from "../platform/metrics/metrics.ts";
@@ -55,6 +56,7 @@ export async function openApp(
     ...config,
     ...(log_destination ? { log_destination } : {}),
     public_url: publicUrl,
+    known: knownCredentials(core.index_key),
     authenticate: createAuthenticate(core, config.mode, tokens),
     authenticateMember: createAuthenticateMember({ ...core, public_url: publicUrl }),
   };

@@ -76,7 +76,7 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
       limits.refuse(answer);
       return;
     }
-    watchClient(request, answer);
+    watchClient(request, answer, is_account ? name : undefined);
     if (!isFile(request)) gatherChunks(request);
     if (request.headers["transfer-encoding"] !== undefined) limitChunks(server, request, answer);
     const begin = () => runForNobody(() => handle(request, answer as never));

@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import Fastify, {
   type FastifyInstance,
@@ -16,7 +17,7 @@ import { checkConnection, checkEncoding, checkHeaders } from "./check-headers.ts
 import { CORS_HEADERS } from "./cors.ts";
 import { drain, senderOf } from "./drain.ts";
 import { createForwardedAddress, readsForwarded } from "./forwarded-address.ts";
-import { KnownCredentials } from "./known-credentials.ts";
+import { type KnownCredentials, readCredential } from "./known-credentials.ts";
 import { addLargeAnswers } from "./large-answers.ts";
 import { addJsonBodies } from "./large-bodies.ts";
 import { isSenderGone, logFailure } from "./log-failure.ts";
@@ -76,6 +77,8 @@ type ServerOptions = {
   rate_limit: number;
   rate_limit_anonymous: number;
   stalled_seconds: number;
+  /** Without it, every request is its network's until it is authenticated. */
+  known?: KnownCredentials;
   /** The caller with this key or token; null if it is unknown. */
   authenticate: (key: string) => Promise<Caller | null>;
   /** The member whose browser sent it; null without a session. */
@@ -84,7 +87,7 @@ type ServerOptions = {
 
 /** The HTTP server with everything common to all routes; the modules add theirs. */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const known = new KnownCredentials();
+  const accountOf = accountsBy(options);
   const app: FastifyInstance = Fastify({
     logger: {
       level: options.log_level,
@@ -113,7 +116,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
         connection_ms: options.stalled_seconds * SECOND_MS,
         onSlowClosed: (connections) => app.log.warn({ connections }, "slow clients disconnected"),
         addressOf: createForwardedAddress(options.trusted_proxies),
-        known,
+        accountOf,
         refuse: (answer) => refuseOverload(options.public_url(), answer),
         onRefused: (requests) => app.log.warn({ requests }, "more requests than can be processed"),
       }),
@@ -139,8 +142,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   );
   app.decorateRequest("caller", null);
   app.decorateReply("refusal", null);
-  addWorkCallers(app);
-  addRequestHooks(app, options, known);
+  addWorkCallers(app, accountOf);
+  addRequestHooks(app, options);
   addJsonBodies(app);
   addLargeAnswers(app);
   addClosing(app);
@@ -163,11 +166,20 @@ function decodableUrl(url: string): string {
   }
 }
 
-function addRequestHooks(
-  app: FastifyInstance,
-  options: ServerOptions,
-  known: KnownCredentials,
-): void {
+/** Read once for each request: authentication of another may say something else meanwhile. */
+function accountsBy({ known, public_url }: ServerOptions) {
+  const read = new WeakMap<IncomingMessage, { account_id: string | undefined }>();
+  return (request: IncomingMessage): string | undefined => {
+    const before = read.get(request);
+    if (before) return before.account_id;
+    const text = readCredential(request, public_url())?.text;
+    const account_id = text === undefined ? undefined : known?.accountOf(text);
+    read.set(request, { account_id });
+    return account_id;
+  };
+}
+
+function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
   const key_limiter = createRateLimiter(options.rate_limit);
   const address_limiter = createRateLimiter(options.rate_limit_anonymous);
 
@@ -180,11 +192,10 @@ function addRequestHooks(
     if (!is_api) return checkEncoding(request, reply);
     reply.headers(API_HEADERS);
     if (scope) reply.headers(CORS_HEADERS);
-    const key = /^Bearer ([\x21-\x7e]{1,300})$/i.exec(request.headers.authorization ?? "")?.[1];
-    request.caller = await (key
-      ? options.authenticate(key)
+    const credential = readCredential(request.raw, options.public_url());
+    request.caller = await (credential?.kind === "bearer"
+      ? options.authenticate(credential.text)
       : (options.authenticateMember?.(request) ?? null));
-    known.note(request.raw, request.caller?.account_id);
     const limit = request.caller
       ? key_limiter?.take(request.caller.credential_id)
       : address_limiter?.take(callerNetwork(request.ip));
