@@ -1,14 +1,16 @@
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
 import { parseCookie } from "cookie";
+import { SECOND_MS } from "../durations.ts";
 import { LruMap } from "../lru-map.ts";
 import { readAccount } from "../named-credentials.ts";
 import { cookieName } from "../pages/cookies.ts";
 
 const CREDENTIALS_MAX = 10_000;
+const CHECK_EVERY_MS = 10 * SECOND_MS;
 const BEARER = /^Bearer ([\x21-\x7e]{1,300})$/i;
 
-type Credential = { kind: "bearer" | "session"; text: string };
+export type Credential = { kind: "bearer" | "session"; text: string };
 
 /**
  * Which accounts credentials belong to, before authentication. That tells customers apart from
@@ -22,6 +24,7 @@ type Credential = { kind: "bearer" | "session"; text: string };
 export class KnownCredentials {
   private readonly moved = new LruMap<string, string>(CREDENTIALS_MAX);
   private readonly ended = new LruMap<string, true>(CREDENTIALS_MAX);
+  private readonly checked_ms = new LruMap<string, number>(CREDENTIALS_MAX);
   private readonly index_key: Buffer;
 
   constructor(index_key: Buffer) {
@@ -32,6 +35,19 @@ export class KnownCredentials {
     const name = nameOf(text);
     if (this.ended.get(name)) return undefined;
     return this.moved.get(name) ?? readAccount(this.index_key, text);
+  }
+
+  /**
+   * Whether to look it up although the route needs no authentication: once in a while, so that one
+   * that has ended does not go on counting for its account.
+   */
+  takeCheck(text: string): boolean {
+    const name = nameOf(text);
+    const last_ms = this.checked_ms.get(name);
+    const now_ms = performance.now();
+    if (last_ms !== undefined && now_ms - last_ms < CHECK_EVERY_MS) return false;
+    this.checked_ms.set(name, now_ms);
+    return true;
   }
 
   /** What authentication said: the account, or nobody. */

@@ -7,7 +7,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from "fastify";
-import { setCaller } from "../db/caller-context.ts";
+import { contextOf, runFor, setCaller } from "../db/caller-context.ts";
 import { CommitUnknownError, DatabaseUnavailableError } from "../db/outages.ts";
 import { MINUTE_MS, SECOND_MS } from "../durations.ts";
 import { type ErrorCode, Refusal } from "../errors.ts";
@@ -17,7 +17,7 @@ import { checkConnection, checkEncoding, checkHeaders } from "./check-headers.ts
 import { CORS_HEADERS } from "./cors.ts";
 import { drain, senderOf } from "./drain.ts";
 import { createForwardedAddress, readsForwarded } from "./forwarded-address.ts";
-import { type KnownCredentials, readCredential } from "./known-credentials.ts";
+import { type Credential, type KnownCredentials, readCredential } from "./known-credentials.ts";
 import { addLargeAnswers } from "./large-answers.ts";
 import { addJsonBodies } from "./large-bodies.ts";
 import { isSenderGone, logFailure } from "./log-failure.ts";
@@ -79,6 +79,8 @@ type ServerOptions = {
   stalled_seconds: number;
   /** Without it, every request is its network's until it is authenticated. */
   known?: KnownCredentials;
+  /** Asks the database whose it is, and notes that in `known`. */
+  lookUp?: (credential: Credential) => Promise<unknown>;
   /** The caller with this key or token; null if it is unknown. */
   authenticate: (key: string) => Promise<Caller | null>;
   /** The member whose browser sent it; null without a session. */
@@ -143,7 +145,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
   app.decorateRequest("caller", null);
   app.decorateReply("refusal", null);
   addWorkCallers(app, accountOf);
-  addRequestHooks(app, options);
+  addRequestHooks(app, options, accountOf);
   addJsonBodies(app);
   addLargeAnswers(app);
   addClosing(app);
@@ -179,7 +181,11 @@ function accountsBy({ known, public_url }: ServerOptions) {
   };
 }
 
-function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
+function addRequestHooks(
+  app: FastifyInstance,
+  options: ServerOptions,
+  accountOf: (request: IncomingMessage) => string | undefined,
+): void {
   const key_limiter = createRateLimiter(options.rate_limit);
   const address_limiter = createRateLimiter(options.rate_limit_anonymous);
 
@@ -189,7 +195,10 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
     // Checked here, so that no body is read for a route that does not exist.
     if (request.is404) throw new Refusal("route_not_found");
     const { is_api, scope, members_only, operation = "" } = request.routeOptions.config;
-    if (!is_api) return checkEncoding(request, reply);
+    if (!is_api) {
+      checkNamed(options, request.raw, accountOf(request.raw));
+      return checkEncoding(request, reply);
+    }
     reply.headers(API_HEADERS);
     if (scope) reply.headers(CORS_HEADERS);
     const credential = readCredential(request.raw, options.public_url());
@@ -228,6 +237,19 @@ function addRequestHooks(app: FastifyInstance, options: ServerOptions): void {
       "request",
     );
   });
+}
+
+/** Where nobody asks for the credential, one that has ended must not count for its account. */
+function checkNamed(
+  { known, lookUp, public_url }: ServerOptions,
+  request: IncomingMessage,
+  account_id: string | undefined,
+): void {
+  if (account_id === undefined || !lookUp) return;
+  const credential = readCredential(request, public_url());
+  if (!credential || !known?.takeCheck(credential.text)) return;
+  // Not awaited: if it fails, a later one tells.
+  runFor(contextOf(account_id), () => lookUp(credential)).catch(() => {});
 }
 
 /**

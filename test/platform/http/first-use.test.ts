@@ -1,7 +1,9 @@
 import { connect, type Socket } from "node:net";
 import { setTimeout as sleep } from "node:timers/promises";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { afterAll, beforeAll, expect, it, vi } from "vitest";
 import { revokeApiKey } from "../../../src/accounts/revoke-api-key.ts";
+import { hashToken } from "../../../src/accounts/sign-in/sessions.ts";
+import { knownCredentials } from "../../../src/platform/http/known-credentials.ts";
 import { type BrowserMember, signInMember } from "../../dashboard/dashboard-server.ts";
 import { type HeldStatements, holdStatements } from "../../harness/hold-statements.ts";
 import { addApp, type Client, post } from "../../harness/oauth.ts";
@@ -28,7 +30,7 @@ beforeAll(async () => {
   server = await startTestServer({ environment });
   customer = await server.addAccount("Customer");
   revoked = await server.addAccount("Revoked");
-  await revokeKey(revoked.key);
+  await revokeKey(revoked);
   const { account_id } = customer;
   member = await signInMember(server, { account_id, role: "admin", email: "ada@example.test" });
   const machine: Client = await addApp(server, account_id, { flow: "client_credentials" });
@@ -46,11 +48,11 @@ afterAll(async () => {
   await server?.close();
 });
 
-async function revokeKey(key: string): Promise<void> {
+async function revokeKey({ key, account_id }: typeof customer): Promise<void> {
   const { database, clock } = server.core;
   const [row] = await database.query<{ id: string; account_id: string }>(
     "select id, account_id from api_keys where last_four = $1 and account_id = $2",
-    [key.slice(-4), revoked.account_id],
+    [key.slice(-4), account_id],
   );
   const by = { actor: "command line", reason: "test" } as const;
   await revokeApiKey(database, { ...row!, ...by }, clock.now());
@@ -125,5 +127,32 @@ it("a revoked key is refused in its account's turn, and then is a stranger's", a
   const headers = { authorization: `Bearer ${revoked.key}` };
   // The database answers this account alone.
   expect(await send(headers)).toBe(401);
-  expect(await send(headers)).not.toBe(401);
+  expect(await send(headers, "/users", 1_000)).toBe("nothing");
+});
+
+it.each(["/sign-in", "/docs", "/healthz"])(
+  "at %s, too, a revoked key is soon a stranger's",
+  async (path) => {
+    held.letGo();
+    const { key, account_id } = await server.addAccount(`Revoked before ${path}`);
+    await revokeKey({ key, account_id });
+    const known = knownCredentials(restarted.core.index_key);
+    expect(known.accountOf(key)).toBe(account_id);
+    await send({ authorization: `Bearer ${key}` }, path);
+    await vi.waitFor(() => expect(known.accountOf(key)).toBeUndefined(), { timeout: 10_000 });
+  },
+);
+
+it("and so is an ended session, where nobody asks for one", async () => {
+  const { account_id } = customer;
+  const email = "bob@example.test";
+  const { visitor } = await signInMember(server, { account_id, role: "admin", email });
+  const token = visitor.cookies.get("sliproad_session")!;
+  await server.core.database.query("delete from sessions where token_hash = $1", [
+    hashToken(server.core.index_key, token),
+  ]);
+  const known = knownCredentials(restarted.core.index_key);
+  expect(known.accountOf(token)).toBe(account_id);
+  await send({ cookie: `sliproad_session=${token}` }, "/healthz");
+  await vi.waitFor(() => expect(known.accountOf(token)).toBeUndefined(), { timeout: 10_000 });
 });
