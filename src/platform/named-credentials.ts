@@ -57,7 +57,7 @@ function mask(index_key: Buffer, random: Buffer, bytes: Buffer): Buffer {
 }
 
 function macOf(index_key: Buffer, prefix: string, named: Buffer): Buffer {
-  return keyedHash(index_key, "credential mac", prefix, named).subarray(0, MAC_BYTES);
+  return keyedHash(index_key, `credential mac ${prefix}`, named).subarray(0, MAC_BYTES);
 }
 
 function checksumOf(text: string): string {

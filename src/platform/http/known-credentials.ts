@@ -23,6 +23,8 @@ export type Credential = { kind: "bearer" | "session"; text: string };
  */
 export class KnownCredentials {
   private readonly moved = new LruMap<string, string>(CREDENTIALS_MAX);
+  /** Those that authentication confirmed: reading their MACs again would take ten times as long. */
+  private readonly confirmed = new LruMap<string, string>(CREDENTIALS_MAX);
   private readonly ended = new LruMap<string, true>(CREDENTIALS_MAX);
   private readonly checked_ms = new LruMap<string, number>(CREDENTIALS_MAX);
   private readonly index_key: Buffer;
@@ -34,7 +36,8 @@ export class KnownCredentials {
   accountOf(text: string): string | undefined {
     const name = nameOf(text);
     if (this.ended.get(name)) return undefined;
-    return this.moved.get(name) ?? readAccount(this.index_key, text);
+    const noted = this.moved.get(name) ?? this.confirmed.get(name);
+    return noted ?? readAccount(this.index_key, text);
   }
 
   /**
@@ -54,8 +57,10 @@ export class KnownCredentials {
   note(text: string, account_id: string | undefined): void {
     const name = nameOf(text);
     const named = readAccount(this.index_key, text);
+    this.confirmed.delete(name);
     if (account_id === undefined || account_id === named) this.moved.delete(name);
     else this.moved.set(name, account_id);
+    if (account_id !== undefined && account_id === named) this.confirmed.set(name, named);
     // What anybody can make up is not kept.
     if (account_id === undefined && named !== undefined) this.ended.set(name, true);
     else this.ended.delete(name);

@@ -93,8 +93,12 @@ async function fillUp(): Promise<void> {
 }
 let extra = 0;
 
-async function send(headers: Record<string, string>, path = "/users?limit=1"): Promise<unknown> {
-  const signal = AbortSignal.timeout(ANSWER_MAX_MS);
+async function send(
+  headers: Record<string, string>,
+  path = "/users?limit=1",
+  answer_max_ms = ANSWER_MAX_MS,
+): Promise<unknown> {
+  const signal = AbortSignal.timeout(answer_max_ms);
   const answer = await fetch(`${restarted.url}${path}`, { headers, signal }).catch(() => null);
   await answer?.text();
   return answer?.status ?? "nothing";
