@@ -17,10 +17,10 @@ const BY = { actor: "command line", reason: "benchmark" } as const;
 
 export async function addAccount({ database, keyring, index_key, clock, config }: Core) {
   const name = `bench ${crypto.randomUUID()}`;
-  const api_key = makeApiKey(config.mode);
   const { id: account_id } = await database.transaction((tx) =>
     createAccount(tx, keyring, { name, is_operator: false, ...BY }, clock.now()),
   );
+  const api_key = makeApiKey(index_key, config.mode, account_id);
   const { id: api_key_id } = await database.transaction(async (tx) =>
     createApiKey(tx, index_key, { account_id, name, key: api_key, ...BY }, clock.now()),
   );

@@ -40,7 +40,7 @@ export function rolesPage(table: Table): string[] {
         KEY_SCOPES[scope].operations.map(inWords).join(", "),
       ]),
     ),
-    "A generated key is `sk_test_` or `sk_live_`, 43 letters, digits, `-` or `_`, and six characters " +
+    "A generated key is `sk_test_` or `sk_live_`, 76 letters, digits, `-` or `_`, and six characters " +
       "that are the CRC-32 of all before them in base 36, lower case, its last six digits. A scanner of " +
       "source code can compute them to tell a key from a text that looks like one. A key that is " +
       "given by `SLIPROAD_API_KEY` has no checksum.",

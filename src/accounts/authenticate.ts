@@ -1,9 +1,9 @@
 import type { Clock } from "../platform/clock.ts";
 import type { Mode } from "../platform/config/config.ts";
-import { setCaller } from "../platform/db/caller-context.ts";
 import type { Session } from "../platform/db/database.ts";
 import { MINUTE_MS } from "../platform/durations.ts";
 import { keyedHash } from "../platform/encryption/cipher.ts";
+import { knownCredentials } from "../platform/http/known-credentials.ts";
 import type { Caller } from "../platform/http/route.ts";
 import { isId } from "../platform/ids.ts";
 import { LruMap } from "../platform/lru-map.ts";
@@ -34,6 +34,7 @@ export function createAuthenticate(
   mode: Mode,
   tokens: TokenPort,
 ): (text: string) => Promise<Caller | null> {
+  const known = knownCredentials(deps.index_key);
   const cache = new LruMap<string, { caller: Caller; until_ms: number }>(CALLERS_CACHED_MAX);
   const findCaller = async (text: string, key_hash: Buffer) => {
     // Keys created here have a known prefix; other text may be a token or the operator's own key.
@@ -47,9 +48,8 @@ export function createAuthenticate(
     const asked_ms = performance.now();
     const cached = cache.get(name);
     if (cached && cached.until_ms > asked_ms) return cached.caller;
-    // Anybody can make up keys: one that was not seen before is looked up in the network's turn.
-    if (cached) setCaller(cached.caller.account_id);
     const caller = await findCaller(text, key_hash);
+    known.note(text, caller?.account_id);
     if (!caller) {
       cache.delete(name);
       return null;

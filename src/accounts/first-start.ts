@@ -42,8 +42,7 @@ export async function firstStart(
 ): Promise<FirstStart> {
   const existing = await findOperator(database);
   if (existing) return { operator: existing, created: null };
-  const api_key = input.api_key ?? makeApiKey(input.mode);
-  if (!isKeyOfMode(api_key, input.mode)) {
+  if (input.api_key !== undefined && !isKeyOfMode(input.api_key, input.mode)) {
     throw new StartupError(`SLIPROAD_API_KEY is not a key for ${input.mode} mode.`);
   }
   const admin_email = input.admin_email ?? EMAIL_DEFAULT;
@@ -59,6 +58,7 @@ export async function firstStart(
     const account = { name, is_operator: true, webhooks_enabled, ...BY };
     const operator = await createAccount(tx, keyring, account, now);
     const account_id = operator.id;
+    const api_key = input.api_key ?? makeApiKey(index_key, input.mode, account_id);
     createApiKey(tx, index_key, { account_id, name: "first", key: api_key, ...BY }, now);
     const email = admin_email;
     await createMember(

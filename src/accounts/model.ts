@@ -1,14 +1,11 @@
-import { randomBytes } from "node:crypto";
-import { crc32 } from "node:zlib";
 import type { Mode } from "../platform/config/config.ts";
+import { makeCredential } from "../platform/named-credentials.ts";
 import type { KeyRestrictions } from "./restrict-key.ts";
 
 export const ROLES = ["admin", "finance_manager", "accountant", "approver", "developer"] as const;
 export type Role = (typeof ROLES)[number];
 
 const PREFIXES: Record<Mode, string> = { sandbox: "sk_test_", live: "sk_live_" };
-const KEY_RANDOM_BYTES = 32;
-const CHECKSUM_LENGTH = 6;
 
 /**
  * Who acted: a person, a program with a key or token, the members who confirmed a proposal, the
@@ -58,20 +55,8 @@ export type Account = {
   created_at: Date;
 };
 
-/**
- * The last six characters are a checksum of those before, so that a scanner of source code can tell
- * a key from a text that looks like one (docs/reference/roles.md).
- */
-export function makeApiKey(mode: Mode): string {
-  const start = `${PREFIXES[mode]}${randomBytes(KEY_RANDOM_BYTES).toString("base64url")}`;
-  return `${start}${checksumOf(start)}`;
-}
-
-function checksumOf(text: string): string {
-  return crc32(text)
-    .toString(36)
-    .padStart(CHECKSUM_LENGTH + 1, "0")
-    .slice(-CHECKSUM_LENGTH);
+export function makeApiKey(index_key: Buffer, mode: Mode, account_id: string): string {
+  return makeCredential(index_key, account_id, PREFIXES[mode]);
 }
 
 /** The part of a key that may be shown: its kind and its last four characters. */

@@ -21,7 +21,7 @@ import {
   findSession,
   formCsrfOf,
   isSameToken,
-  isSessionToken,
+  isToken,
   type MemberSession,
   makeToken,
 } from "./sign-in/sessions.ts";
@@ -218,14 +218,14 @@ export function publicFormCsrf(
   const public_url = deps.public_url();
   const known = readCookie(request, public_url, "form");
   // An existing token is kept, so that forms in other tabs stay valid.
-  const form_token = isSessionToken(known) ? known : makeToken();
+  const form_token = isToken(known) ? known : makeToken();
   if (form_token !== known) setCookie(reply, public_url, "form", form_token);
   return formCsrfOf(deps.index_key, form_token);
 }
 
 function knownFormCsrf(deps: PageDeps, request: FastifyRequest): string | undefined {
   const form_token = readCookie(request, deps.public_url(), "form");
-  return isSessionToken(form_token) ? formCsrfOf(deps.index_key, form_token) : undefined;
+  return isToken(form_token) ? formCsrfOf(deps.index_key, form_token) : undefined;
 }
 
 function sendErrorPage(

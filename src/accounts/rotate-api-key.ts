@@ -1,8 +1,9 @@
+import type { Mode } from "../platform/config/config.ts";
 import type { Database, Transaction } from "../platform/db/database.ts";
 import { lockApiKey, updateApiKeyExpiry } from "./api-key-store.ts";
 import { recordAudit } from "./audit.ts";
 import { createApiKey } from "./create-api-key.ts";
-import type { Actor, ApiKey } from "./model.ts";
+import { type Actor, type ApiKey, makeApiKey } from "./model.ts";
 
 type RotateKey = {
   id: string;
@@ -13,7 +14,7 @@ type RotateKey = {
     /** Refuses a session that has ended since. */
     assertSession: (tx: Transaction) => Promise<unknown>;
   };
-  key: string;
+  mode: Mode;
   old_ends_at: Date;
   /** Of the new key. */
   expires_at: Date | null;
@@ -32,7 +33,7 @@ export function rotateApiKey(
   index_key: Buffer,
   input: RotateKey,
   now: Date,
-): Promise<{ old: ApiKey; created: ApiKey } | null> {
+): Promise<{ old: ApiKey; created: ApiKey; key: string } | null> {
   return database.transaction(async (tx) => {
     await input.for_member?.assertSession(tx);
     const { for_member } = input;
@@ -59,12 +60,13 @@ export function rotateApiKey(
       now,
     );
     const restrictions = { scopes, networks, expires_at: input.expires_at };
+    const key = makeApiKey(index_key, input.mode, account_id);
     const created = createApiKey(
       tx,
       index_key,
-      { account_id, name, key: input.key, created_by_person, restrictions, actor, reason },
+      { account_id, name, key, created_by_person, restrictions, actor, reason },
       now,
     );
-    return { old: { ...old, expires_at }, created };
+    return { old: { ...old, expires_at }, created, key };
   });
 }

@@ -5,6 +5,7 @@ import {
   type TokenPort,
 } from "../accounts/authenticate.ts";
 import { createAuthenticateMember } from "../accounts/member-callers/authenticate-member.ts";
+import { findSession } from "../accounts/sign-in/sessions.ts";
 import { openTokens } from "../apps/oauth/token-callers.ts";
 import { type Catalogue, narrowCatalogue } from "../catalogue/catalogue.ts";
 import { finishDocument } from "../docs/api/finish-document.ts";
@@ -13,12 +14,14 @@ import { createExecutor } from "../platform/commands/executor.ts";
 import { createReadTurns } from "../platform/http/account-turns.ts";
 import { addOpenApi, addOpenApiRoute } from "../platform/http/docs.ts";
 import { addHealthRoutes } from "../platform/http/health.ts";
+import { type Credential, knownCredentials } from "../platform/http/known-credentials.ts";
 import { type AddRoute, addRoute } from "../platform/http/route.ts";
 import { createServer, type LogDestination } from "../platform/http/server.ts";
 import { createMetrics } from "../platform/metrics/metrics.ts";
 import type { Module, ModuleCore } from "../platform/module.ts";
 import { addRequestLog } from "../platform/request-log/request-log.ts";
 import { unvouched_rows, warnOfUnvouchedRows } from "../platform/sealing/vouched-rows.ts";
+import { realTime } from "../platform/tasks/real-time.ts";
 import { ensureRecurring } from "../platform/tasks/tasks.ts";
 import type { Worker } from "../platform/tasks/worker.ts";
 import { watchInstallation } from "../platform/watch-installation.ts";
@@ -51,11 +54,15 @@ export async function openApp(
   const partners = given_partners ?? (await openPartners(core));
   const catalogue = offeredCatalogue(core.catalogue, partners);
   const tokens = openTokens(core);
+  const authenticate = createAuthenticate(core, config.mode, tokens);
   const server_options = {
     ...config,
     ...(log_destination ? { log_destination } : {}),
     public_url: publicUrl,
-    authenticate: createAuthenticate(core, config.mode, tokens),
+    known: knownCredentials(core.index_key),
+    authenticate,
+    lookUp: ({ kind, text }: Credential): Promise<unknown> =>
+      kind === "bearer" ? authenticate(text) : findSession(core, text, realTime(clock)),
     authenticateMember: createAuthenticateMember({ ...core, public_url: publicUrl }),
   };
   const server = createServer(server_options);

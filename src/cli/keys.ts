@@ -128,7 +128,7 @@ const AFTER_ROTATION: Readonly<Record<Rotation["kept_in"], string>> = {
 async function create(core: Core, options: CreateOptions) {
   const { database, index_key, clock, config } = core;
   const { id: account_id } = await findAccountOf(core, options.account);
-  const key = makeApiKey(config.mode);
+  const key = makeApiKey(index_key, config.mode, account_id);
   const { name, reason } = options;
   const created_by_person = await findCreator(database, index_key, account_id, options.creator);
   const restrictions = {
@@ -156,12 +156,12 @@ async function rotateKey(core: Core, id: string, options: RotateOptions) {
   }
   const { expires = "never", reason } = options;
   const expires_at = expires === "never" ? null : readExpiry(expires, now);
-  const key = makeApiKey(config.mode);
+  const { mode } = config;
   const old_ends_at = new Date(now.getTime() + hours * HOUR_MS);
-  const input = { id, key, old_ends_at, expires_at, real_time: now, ...byOperator(reason) };
+  const input = { id, mode, old_ends_at, expires_at, real_time: now, ...byOperator(reason) };
   const rotated = known && (await rotateApiKey(database, index_key, input, clock.now()));
   if (!rotated) throw new StartupError(`There is no valid API key ${id}; see sliproad keys list.`);
-  return { key, ...rotated };
+  return rotated;
 }
 
 function readExpiry(text: string, now: Date): Date {

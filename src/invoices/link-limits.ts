@@ -1,4 +1,4 @@
-import { isSessionToken } from "../accounts/sign-in/sessions.ts";
+import { isToken } from "../accounts/sign-in/sessions.ts";
 import { MINUTE_MS } from "../platform/durations.ts";
 import { Refusal } from "../platform/errors.ts";
 import { createRateLimiter, type RateLimit } from "../platform/http/rate-limit.ts";
@@ -19,7 +19,7 @@ export function createLinkLimits() {
   const by_address = createRateLimiter(BY_ADDRESS_MAX, WINDOW_MS)!;
   return (address: string, token: string, is_file: boolean): void => {
     assertAllowed(by_address.take(address));
-    if (!isSessionToken(token)) throw new Refusal("route_not_found");
+    if (!isToken(token)) throw new Refusal("route_not_found");
     assertAllowed((is_file ? files_by_link : by_link).take(token));
   };
 }

@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 import { addPageScope, type PageDeps, readField, sendPage } from "../accounts/page-scope.ts";
-import { formCsrfOf, isSessionToken, makeToken } from "../accounts/sign-in/sessions.ts";
+import { formCsrfOf, isToken, makeToken } from "../accounts/sign-in/sessions.ts";
 import { Refusal } from "../platform/errors.ts";
 import { callerNetwork } from "../platform/http/caller-network.ts";
 import { FILE_POLICY } from "../platform/http/security-headers.ts";
@@ -108,7 +108,7 @@ function show(
   const public_url = deps.public_url();
   const known = readCookie(request, public_url, "form");
   // An existing token is kept, so that forms in other tabs stay valid.
-  const form_token = isSessionToken(known) ? known : makeToken();
+  const form_token = isToken(known) ? known : makeToken();
   if (form_token !== known) setCookie(reply, public_url, "form", form_token);
   reply.headers(SECRET_HEADERS);
   const shown = invoicePage({

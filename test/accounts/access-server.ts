@@ -97,7 +97,7 @@ export async function startAccessServer(options: {
       }),
     addApiKey: (account_id, name) =>
       database.transaction(async (tx) => {
-        const key = makeApiKey("sandbox");
+        const key = makeApiKey(index_key, "sandbox", account_id);
         const input = { account_id, name, key, ...BY };
         return createApiKey(tx, index_key, input, clock.now()).id;
       }),

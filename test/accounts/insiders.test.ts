@@ -39,7 +39,7 @@ afterAll(() => server?.close());
 
 async function addKey(scopes: readonly KeyScope[]): Promise<string> {
   const { database, index_key, clock } = server.core;
-  const key = makeApiKey("sandbox");
+  const key = makeApiKey(index_key, "sandbox", server.account_id);
   const restrictions = { ...UNRESTRICTED, scopes: [...scopes] };
   const by = { actor: "command line", reason: "test" } as const;
   const input = { account_id: server.account_id, name: "insider", key, restrictions, ...by };

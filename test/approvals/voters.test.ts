@@ -219,8 +219,8 @@ describe("a proposal that needs the operator", () => {
 });
 
 it("the creator of the key that proposed cannot cast the deciding vote", async () => {
-  const key = makeApiKey("sandbox");
   const { database, index_key, clock } = server.core;
+  const key = makeApiKey(index_key, "sandbox", account.account_id);
   await database.transaction(async (tx) =>
     createApiKey(
       tx,

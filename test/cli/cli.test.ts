@@ -135,7 +135,7 @@ describe("keys", () => {
   it("without --json, the key is alone on the first line", async () => {
     const { code, stdout } = await run(["keys", "create"]);
     expect(code).toBe(0);
-    expect(stdout).toMatch(/^sk_test_[\w-]{49}\nStore it now: it cannot be shown again\.\n$/);
+    expect(stdout).toMatch(/^sk_test_[\w-]{82}\nStore it now: it cannot be shown again\.\n$/);
   });
 
   it("of an unknown account, or unknown themselves, are refused with a sentence", async () => {
@@ -478,7 +478,7 @@ describe("errors are reported in one sentence", () => {
       );
       const file = join(data_dir, "first-start-secrets");
       expect(ended.stdout).toContain(`API key    in ${file}\n`);
-      expect(await readFile(file, "utf8")).toMatch(/^SLIPROAD_API_KEY=sk_test_[\w-]{49}\n/);
+      expect(await readFile(file, "utf8")).toMatch(/^SLIPROAD_API_KEY=sk_test_[\w-]{82}\n/);
     } finally {
       taken.close();
       await database.drop();

@@ -154,10 +154,10 @@ export async function callServer(
 async function addAccount(core: Core, name: string) {
   const { database, keyring, index_key, clock } = core;
   const by = { actor: "command line", reason: "test" } as const;
-  const key = makeApiKey(core.config.mode);
   const account = await database.transaction((tx) =>
     createAccount(tx, keyring, { name, is_operator: false, ...by }, clock.now()),
   );
+  const key = makeApiKey(index_key, core.config.mode, account.id);
   await database.transaction(async (tx) =>
     createApiKey(tx, index_key, { account_id: account.id, name, key, ...by }, clock.now()),
   );

@@ -197,7 +197,7 @@ describe("the page behind invoiceLinks.view", () => {
       return linksFor(async (path) => (await call("GET", path)).json());
     };
     const byKey = async (scopes: KeyScope[]) => {
-      const key = makeApiKey("sandbox");
+      const key = makeApiKey(core.index_key, "sandbox", account_id);
       const restrictions = { ...UNRESTRICTED, scopes };
       const by = { actor: "command line", reason: "test" } as const;
       const input = { account_id, name: "scoped", key, restrictions, ...by };

@@ -86,7 +86,7 @@ it("stops at a hold before each step by which money would leave", async () => {
 it("stops before what its caller may not do: execute, re-route and refund", async () => {
   const { database, index_key, clock } = server.core;
   const addKey = async (...scopes: KeyScope[]) => {
-    const key = makeApiKey("sandbox");
+    const key = makeApiKey(index_key, "sandbox", server.account_id);
     const by = { actor: "command line", reason: "test" } as const;
     const restrictions = { ...UNRESTRICTED, scopes };
     const input = { account_id: server.account_id, name: "restricted", key, restrictions, ...by };

@@ -105,10 +105,10 @@ function mondayAfter(now: Date): Date {
 async function addAccount(core: Core, name: string): Promise<Account> {
   const { database, keyring, index_key, clock } = core;
   const by = { actor: "command line", reason: "simulation" } as const;
-  const key = makeApiKey(core.config.mode);
   const account = await database.transaction((tx) =>
     createAccount(tx, keyring, { name, is_operator: false, ...by }, clock.now()),
   );
+  const key = makeApiKey(index_key, core.config.mode, account.id);
   await database.transaction(async (tx) =>
     createApiKey(tx, index_key, { account_id: account.id, name, key, ...by }, clock.now()),
   );

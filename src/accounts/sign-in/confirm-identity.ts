@@ -1,5 +1,6 @@
 import { MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
+import { makeCredential } from "../../platform/named-credentials.ts";
 import {
   type FactorProof,
   factorRefused,
@@ -10,7 +11,7 @@ import { findPersonById } from "../store.ts";
 import { type Attempt, withinLimits } from "./attempt-limits.ts";
 import { verifyPassword } from "./passwords.ts";
 import { updateSessionToken } from "./session-store.ts";
-import { hashToken, type MemberSession, makeToken, recordSignInChange } from "./sessions.ts";
+import { hashToken, type MemberSession, recordSignInChange } from "./sessions.ts";
 import type { SignInDeps } from "./sign-in.ts";
 
 /** For how long a confirmation is valid. */
@@ -54,7 +55,7 @@ export async function confirmIdentity(
   const has_short_code = !("password" in proof) && isShortCode(proof);
   return withinLimits(limits, index_key, { ...input, email, has_short_code }, async () => {
     const refusal = await checkProof(deps, session, proof, input.now);
-    const token = makeToken();
+    const token = makeCredential(index_key, session.account_id);
     return database.transaction(async (tx) => {
       const action = refusal ? "session.refuse" : "session.confirm";
       recordSignInChange(tx, action, { ...session, person_id }, clock.now());

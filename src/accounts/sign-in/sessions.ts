@@ -5,8 +5,9 @@ import type { Database, Transaction } from "../../platform/db/database.ts";
 import { HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 import { keyedHash } from "../../platform/encryption/cipher.ts";
 import { Refusal } from "../../platform/errors.ts";
+import { knownCredentials } from "../../platform/http/known-credentials.ts";
 import { newId } from "../../platform/ids.ts";
-import { LruMap } from "../../platform/lru-map.ts";
+import { isBareCredential, makeCredential } from "../../platform/named-credentials.ts";
 import { recordAudit } from "../audit.ts";
 import type { AuditAction } from "../audit-actions.ts";
 import { updateMemberJoined } from "../joined-store.ts";
@@ -72,10 +73,6 @@ export const AWAITING_FACTOR_MS = 10 * MINUTE_MS;
 const USED_EVERY_MS = MINUTE_MS;
 const TOKEN_BYTES = 32;
 const TOKEN = /^[A-Za-z0-9_-]{43}$/;
-const SEEN_MAX = 10_000;
-
-/** The accounts of tokens whose session was found when they were last sent, by the token's hash. */
-const seen = new LruMap<string, string>(SEEN_MAX);
 
 /** Counted from sign-in and never extended. */
 export function sessionMs({ session_hours }: SessionSettings): number {
@@ -87,27 +84,18 @@ export function usedAfter({ session_idle_minutes }: SessionSettings, now: Date):
   return new Date(now.getTime() - session_idle_minutes * MINUTE_MS);
 }
 
-/**
- * `now` is real time: moving the sandbox clock must not end sessions. Anybody can make up tokens: a
- * token that was not seen before is looked up in the turn of the caller's network.
- */
+/** `now` is real time: moving the sandbox clock must not end sessions. */
 export async function findSession(
   deps: SessionDeps,
   token: string | undefined,
   now: Date,
 ): Promise<MemberSession | null> {
-  if (!isSessionToken(token)) return null;
+  if (token === undefined || !isBareCredential(token)) return null;
   const { config, database, index_key } = deps;
   const token_hash = hashToken(index_key, token);
-  const name = token_hash.toString("base64");
-  const seen_account_id = seen.get(name);
-  if (seen_account_id !== undefined) setCaller(seen_account_id);
   const row = await findSessionByHash(database, token_hash, now, usedAfter(config, now));
-  if (!row) {
-    seen.delete(name);
-    return null;
-  }
-  seen.set(name, row.account_id);
+  knownCredentials(index_key).note(token, row?.account_id);
+  if (!row) return null;
   setCaller(row.account_id);
   if (now.getTime() - row.used_at.getTime() >= USED_EVERY_MS) {
     await updateSessionUsed(database, token_hash, now);
@@ -149,10 +137,10 @@ export function startSession(
   session: NewSession,
   now: Date,
 ): string {
-  const token = makeToken();
   const id = newId(now);
   const { account_id, person_id, state = "active", origin, lifetime_ms = 12 * HOUR_MS } = session;
   const { factor_at = null } = session;
+  const token = makeCredential(index_key, account_id);
   insertSession(tx, {
     token_hash: hashToken(index_key, token),
     id,
@@ -205,11 +193,12 @@ export function recordSignInChange(
   recordAudit(tx, { account_id, ...entry, action, reason: "", detail }, now);
 }
 
+/** For links and forms: sessions have tokens that name their account. */
 export function makeToken(): string {
   return randomBytes(TOKEN_BYTES).toString("base64url");
 }
 
-export function isSessionToken(text: string | undefined): text is string {
+export function isToken(text: string | undefined): text is string {
   return text !== undefined && TOKEN.test(text);
 }
 

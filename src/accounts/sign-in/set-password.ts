@@ -18,7 +18,7 @@ import {
 } from "./password-store.ts";
 import { hashPassword } from "./passwords.ts";
 import { deleteOtherSessions } from "./session-store.ts";
-import { isSessionToken, recordSignInChange } from "./sessions.ts";
+import { isToken, recordSignInChange } from "./sessions.ts";
 
 type PasswordDeps = Pick<ModuleCore, "database" | "index_key" | "clock">;
 
@@ -26,7 +26,7 @@ type OpenLink = { person_id: string; kind: LinkKind; email: string };
 
 /** The person a link was sent to; null once it was used or has expired. */
 export async function findOpenLink(deps: PasswordDeps, token: string): Promise<OpenLink | null> {
-  if (!isSessionToken(token)) return null;
+  if (!isToken(token)) return null;
   const { database, index_key, clock } = deps;
   const found = await findPasswordLink(database, hashLinkToken(index_key, token), realTime(clock));
   if (!found) return null;

@@ -3,6 +3,9 @@ import type { App } from "../model.ts";
 import { applicationType } from "../redirect-uris.ts";
 import { ALL_SCOPES, APP_SCOPES } from "./model.ts";
 
+/** The account of an application, among its metadata. */
+export const APP_ACCOUNT = "app_account_id";
+
 /** An application as client metadata of the OAuth library; each has one flow. */
 export function clientOf(app: App): AdapterPayload {
   const by_flow =
@@ -23,6 +26,7 @@ export function clientOf(app: App): AdapterPayload {
   return {
     client_id: app.id,
     client_name: app.name,
+    [APP_ACCOUNT]: app.account_id,
     // The hash, which `compareClientSecret` expects.
     client_secret: app.client_secret_hash.toString("base64url"),
     // With this value the library accepts the secret in the header or in the body.

@@ -9,16 +9,19 @@ import { DatabaseUnavailableError } from "../../platform/db/outages.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { isReaderGone } from "../../platform/http/log-failure.ts";
 import type { ModuleCore } from "../../platform/module.ts";
+import { makeCredential } from "../../platform/named-credentials.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { hashClientSecret } from "../model.ts";
 import { createArtifactsAdapter } from "./artifacts-adapter.ts";
 import { findRememberedGrantId } from "./artifacts-store.ts";
+import { APP_ACCOUNT } from "./client-metadata.ts";
 import { showOauthError } from "./error-page.ts";
 import { loadLibrary } from "./load-library.ts";
 import {
   ACCESS_TOKEN_SECONDS,
   ALL_SCOPES,
   AUDIENCE_RULE,
+  accountOfGrant,
   CODE_SECONDS,
   GRANT_SECONDS,
   ID_TOKEN_SECONDS,
@@ -71,6 +74,7 @@ export async function createProvider(
     const hash = hashClientSecret(index_key, this.clientId, secret).toString("base64url");
     return isSameToken(hash, this.clientSecret);
   };
+  nameAccounts(provider, index_key);
   followSignIn(provider, members);
   // The library would print it on the console.
   const emitter: EventEmitter = provider;
@@ -101,6 +105,7 @@ function settingsOf(deps: OauthDeps): Configuration {
     claims: { openid: ["sub"], email: ["email"], profile: [] },
     responseTypes: ["code"],
     subjectTypes: ["public"],
+    extraClientMetadata: { properties: [APP_ACCOUNT] },
     clientAuthMethods: ["client_secret_basic", "client_secret_post"],
     clientDefaults: { id_token_signed_response_alg: "RS256" },
     enabledJWA: { idTokenSigningAlgValues: ["RS256"] },
@@ -160,6 +165,27 @@ function settingsOf(deps: OauthDeps): Configuration {
       const id = await findRememberedGrantId(database, consent, last_id, realTime(clock));
       return id === undefined ? undefined : provider.Grant.find(id);
     },
+  };
+}
+
+/** Access tokens name the account of the consent, or of the application. */
+function nameAccounts(provider: Provider, index_key: Buffer): void {
+  nameBy(provider.AccessToken, index_key, ({ grantId }) => accountOfGrant(grantId!)!);
+  nameBy(provider.ClientCredentials, index_key, ({ client }) => String(client![APP_ACCOUNT]));
+}
+
+function nameBy<Token>(
+  { prototype }: { prototype: Token },
+  index_key: Buffer,
+  accountOf: (token: Token) => string,
+): void {
+  // Not among the library's types.
+  const model = prototype as { generateTokenId(this: Token): string };
+  const { generateTokenId } = model;
+  model.generateTokenId = function () {
+    // The library notes the format of the token with it.
+    generateTokenId.call(this);
+    return makeCredential(index_key, accountOf(this));
   };
 }
 

@@ -2,14 +2,13 @@ import type { TokenPort } from "../../accounts/authenticate.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Session } from "../../platform/db/database.ts";
 import type { Caller } from "../../platform/http/route.ts";
+import { isBareCredential } from "../../platform/named-credentials.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { findToken, findValidTokens, type TokenRow } from "./artifacts-store.ts";
 import { isScope, mayGrant, type Scope } from "./model.ts";
 import { hashArtifactId, openPayload } from "./sealed-artifacts.ts";
 
 const PREFIX = "token:";
-/** The library's format: 256 random bits in base64url. */
-const TOKEN = /^[A-Za-z0-9_-]{43}$/;
 
 type TokenDeps = { database: Session; index_key: Buffer; clock: Clock };
 
@@ -23,7 +22,7 @@ export function openTokens(deps: TokenDeps): TokenPort {
 
 /** The caller of an access token: an application, for the account that granted access. */
 async function findTokenCaller(deps: TokenDeps, token: string): Promise<Caller | null> {
-  if (!TOKEN.test(token)) return null;
+  if (!isBareCredential(token)) return null;
   const { database, index_key, clock } = deps;
   const id_hashes = {
     AccessToken: hashArtifactId(index_key, "AccessToken", token),

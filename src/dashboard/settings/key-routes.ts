@@ -113,13 +113,13 @@ function addCreate(addRoute: AddRoute, deps: ModuleCore): void {
       found.throwIfAny();
       const now = realTime(clock);
       const expires_at = after(now, (body.expires_in_days ?? 0) * DAY_MS);
-      const key = makeApiKey(mode);
-      const made = await database.transaction(async (tx) => {
+      const { made, key } = await database.transaction(async (tx) => {
         const { account_id, person_id } = await assertActiveMember(tx, caller, now);
         const restrictions = { scopes, networks, expires_at };
         const by = { actor: `member:${person_id}`, reason: REASON } as const;
+        const key = makeApiKey(index_key, mode, account_id);
         const input = { account_id, name, key, created_by_person: person_id, restrictions, ...by };
-        return createApiKey(tx, index_key, input, clock.now());
+        return { made: createApiKey(tx, index_key, input, clock.now()), key };
       });
       return renderKey(made, key);
     },
@@ -171,9 +171,8 @@ function addRotate(addRoute: AddRoute, deps: ModuleCore): void {
       const now = realTime(clock);
       const { account_id, person_id } = sessionOf(caller.credential_id);
       const assertSession = (tx: Transaction) => assertActiveMember(tx, caller, now);
-      const key = makeApiKey(mode);
       const input = {
-        ...{ id: params.key_id, key, real_time: now },
+        ...{ id: params.key_id, mode, real_time: now },
         for_member: { account_id, person_id, assertSession },
         old_ends_at: new Date(now.getTime() + body.overlap_hours! * HOUR_MS),
         expires_at: after(now, (body.expires_in_days ?? 0) * DAY_MS),
@@ -182,7 +181,7 @@ function addRotate(addRoute: AddRoute, deps: ModuleCore): void {
       } as const;
       const rotated = await rotateApiKey(database, index_key, input, clock.now());
       if (!rotated) throw Refusal.of([notFound("key_id")]);
-      return renderKey(rotated.created, key);
+      return renderKey(rotated.created, rotated.key);
     },
   });
 }

@@ -91,7 +91,7 @@ export function createNodeServer(handle: RequestListener, limits: Limits): Serve
       limits.refuse(answer);
       return;
     }
-    watchClient(request, answer);
+    watchClient(request, answer, is_account ? name : undefined);
     const begin = () => runForNobody(() => handle(request, answer as never));
     // Of a client that is gone by then nothing begins: there may be any number of them.
     const waitForTurn = () => void answer.once("close", turns.wait(name, begin));

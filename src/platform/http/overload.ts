@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { SECOND_MS } from "../durations.ts";
 import { type AddressOf, callerNetwork } from "./caller-network.ts";
-import type { KnownCredentials } from "./known-credentials.ts";
 
 /** The event loop is this late: more requests arrive than can be processed. */
 const LATE_MS = 200;
@@ -16,7 +15,8 @@ const ALL_NETWORKS_MAX = 3_000;
 
 export type OverloadOptions = {
   addressOf: AddressOf;
-  known: KnownCredentials;
+  /** By its credential; undefined if that is none of ours. */
+  accountOf: (request: IncomingMessage) => string | undefined;
   /** Called at most once a second. */
   onRefused: (requests: number) => void;
 };
@@ -32,11 +32,11 @@ type Admit = (request: IncomingMessage, answer: ServerResponse) => Sender & { is
  * anything of theirs is looked at. An account has its own number. All others share one, each
  * network equally: with many addresses or made-up credentials nobody gets more.
  */
-export function createOverload({ addressOf, known, onRefused }: OverloadOptions): Admit {
+export function createOverload({ addressOf, accountOf, onRefused }: OverloadOptions): Admit {
   const of_accounts = new Map<string, number>();
   const of_networks = new Map<string, number>();
   const senderOf = (request: IncomingMessage): Sender => {
-    const account_id = known.accountOf(request);
+    const account_id = accountOf(request);
     if (account_id !== undefined) return { name: account_id, is_account: true };
     return { name: callerNetwork(addressOf(request)), is_account: false };
   };

@@ -1,4 +1,5 @@
 import { randomUUIDv7 } from "node:crypto";
+import type { IncomingMessage } from "node:http";
 import type { Socket } from "node:net";
 import Fastify, {
   type FastifyInstance,
@@ -6,7 +7,7 @@ import Fastify, {
   type FastifyRequest,
   LogController,
 } from "fastify";
-import { setCaller } from "../db/caller-context.ts";
+import { contextOf, runFor, setCaller } from "../db/caller-context.ts";
 import { CommitUnknownError, DatabaseUnavailableError } from "../db/outages.ts";
 import { MINUTE_MS, SECOND_MS } from "../durations.ts";
 import { type ErrorCode, Refusal } from "../errors.ts";
@@ -16,7 +17,7 @@ import { checkConnection, checkEncoding, checkHeaders } from "./check-headers.ts
 import { CORS_HEADERS } from "./cors.ts";
 import { drain, senderOf } from "./drain.ts";
 import { createForwardedAddress, readsForwarded } from "./forwarded-address.ts";
-import { KnownCredentials } from "./known-credentials.ts";
+import { type Credential, type KnownCredentials, readCredential } from "./known-credentials.ts";
 import { addLargeAnswers } from "./large-answers.ts";
 import { addJsonBodies } from "./large-bodies.ts";
 import { isSenderGone, logFailure } from "./log-failure.ts";
@@ -76,6 +77,10 @@ type ServerOptions = {
   rate_limit: number;
   rate_limit_anonymous: number;
   stalled_seconds: number;
+  /** Without it, every request is its network's until it is authenticated. */
+  known?: KnownCredentials;
+  /** Asks the database whose it is, and notes that in `known`. */
+  lookUp?: (credential: Credential) => Promise<unknown>;
   /** The caller with this key or token; null if it is unknown. */
   authenticate: (key: string) => Promise<Caller | null>;
   /** The member whose browser sent it; null without a session. */
@@ -84,7 +89,7 @@ type ServerOptions = {
 
 /** The HTTP server with everything common to all routes; the modules add theirs. */
 export function createServer(options: ServerOptions): FastifyInstance {
-  const known = new KnownCredentials();
+  const accountOf = accountsBy(options);
   const app: FastifyInstance = Fastify({
     logger: {
       level: options.log_level,
@@ -113,7 +118,7 @@ export function createServer(options: ServerOptions): FastifyInstance {
         connection_ms: options.stalled_seconds * SECOND_MS,
         onSlowClosed: (connections) => app.log.warn({ connections }, "slow clients disconnected"),
         addressOf: createForwardedAddress(options.trusted_proxies),
-        known,
+        accountOf,
         refuse: (answer) => refuseOverload(options.public_url(), answer),
         onRefused: (requests) => app.log.warn({ requests }, "more requests than can be processed"),
       }),
@@ -139,8 +144,8 @@ export function createServer(options: ServerOptions): FastifyInstance {
   );
   app.decorateRequest("caller", null);
   app.decorateReply("refusal", null);
-  addWorkCallers(app);
-  addRequestHooks(app, options, known);
+  addWorkCallers(app, accountOf);
+  addRequestHooks(app, options, accountOf);
   addJsonBodies(app);
   addLargeAnswers(app);
   addClosing(app);
@@ -163,10 +168,23 @@ function decodableUrl(url: string): string {
   }
 }
 
+/** Read once for each request: authentication of another may say something else meanwhile. */
+function accountsBy({ known, public_url }: ServerOptions) {
+  const read = new WeakMap<IncomingMessage, { account_id: string | undefined }>();
+  return (request: IncomingMessage): string | undefined => {
+    const before = read.get(request);
+    if (before) return before.account_id;
+    const text = readCredential(request, public_url())?.text;
+    const account_id = text === undefined ? undefined : known?.accountOf(text);
+    read.set(request, { account_id });
+    return account_id;
+  };
+}
+
 function addRequestHooks(
   app: FastifyInstance,
   options: ServerOptions,
-  known: KnownCredentials,
+  accountOf: (request: IncomingMessage) => string | undefined,
 ): void {
   const key_limiter = createRateLimiter(options.rate_limit);
   const address_limiter = createRateLimiter(options.rate_limit_anonymous);
@@ -177,14 +195,16 @@ function addRequestHooks(
     // Checked here, so that no body is read for a route that does not exist.
     if (request.is404) throw new Refusal("route_not_found");
     const { is_api, scope, members_only, operation = "" } = request.routeOptions.config;
-    if (!is_api) return checkEncoding(request, reply);
+    if (!is_api) {
+      checkNamed(options, request.raw, accountOf(request.raw));
+      return checkEncoding(request, reply);
+    }
     reply.headers(API_HEADERS);
     if (scope) reply.headers(CORS_HEADERS);
-    const key = /^Bearer ([\x21-\x7e]{1,300})$/i.exec(request.headers.authorization ?? "")?.[1];
-    request.caller = await (key
-      ? options.authenticate(key)
+    const credential = readCredential(request.raw, options.public_url());
+    request.caller = await (credential?.kind === "bearer"
+      ? options.authenticate(credential.text)
       : (options.authenticateMember?.(request) ?? null));
-    known.note(request.raw, request.caller?.account_id);
     const limit = request.caller
       ? key_limiter?.take(request.caller.credential_id)
       : address_limiter?.take(callerNetwork(request.ip));
@@ -217,6 +237,19 @@ function addRequestHooks(
       "request",
     );
   });
+}
+
+/** Where nobody asks for the credential, one that has ended must not count for its account. */
+function checkNamed(
+  { known, lookUp, public_url }: ServerOptions,
+  request: IncomingMessage,
+  account_id: string | undefined,
+): void {
+  if (account_id === undefined || !lookUp) return;
+  const credential = readCredential(request, public_url());
+  if (!credential || !known?.takeCheck(credential.text)) return;
+  // Not awaited: if it fails, a later one tells.
+  runFor(contextOf(account_id), () => lookUp(credential)).catch(() => {});
 }
 
 /**

@@ -24,16 +24,20 @@ type Open = {
   bytes_before: number;
 };
 
-type WatchClient = (request: IncomingMessage, answer: ServerResponse) => void;
+type WatchClient = (
+  request: IncomingMessage,
+  answer: ServerResponse,
+  account_id: string | undefined,
+) => void;
 
 /**
  * A body that still arrives is kept in memory, and so is an answer until its client has read it,
  * with all requests behind it on the connection. A client may be slow at both, and open many
  * connections: some thousands would use up the memory and the file descriptors. Above a limit
  * connections are closed until half of it is left: of those who occupy most, and of each the oldest
- * first. Who that is says the account, once authentication has named it, else the network: a
- * credential that is made up for each request must not make many senders of one. Accounts and
- * networks without one have limits of their own.
+ * first. Who that is says the account that the credential names, or authentication has named, else
+ * the network: a credential that is made up for each request must not make many senders of one.
+ * Accounts and networks without one have limits of their own.
  */
 export function createSlowClients(
   addressOf: AddressOf,
@@ -60,7 +64,8 @@ export function createSlowClients(
       closeLargest(of_strangers!, limits.strangers_max);
     if (closed > 0) onClosed(closed);
   };
-  return (request, answer) => {
+  return (request, answer, account_id) => {
+    if (account_id !== undefined) noteAccount(request, account_id);
     const { rawHeaders, socket } = request;
     const header_bytes = rawHeaders.reduce((bytes, text) => bytes + text.length, 0);
     const open: Open = {

@@ -246,7 +246,7 @@ describe("an uploaded document", () => {
 /** A second key of the first account. */
 async function addKey() {
   const { database, index_key, clock, config } = server.core;
-  const key = makeApiKey(config.mode);
+  const key = makeApiKey(index_key, config.mode, server.account_id);
   const { account_id } = server;
   const request = {
     account_id,

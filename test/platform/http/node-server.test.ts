@@ -4,7 +4,6 @@ import { type AddressInfo, connect, type Socket } from "node:net";
 import { PassThrough } from "node:stream";
 import { text } from "node:stream/consumers";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { KnownCredentials } from "../../../src/platform/http/known-credentials.ts";
 import { createNodeServer } from "../../../src/platform/http/node-server.ts";
 
 const UNDER_WAY_MAX = 1_000;
@@ -15,12 +14,9 @@ let waiting: ServerResponse[];
 let onRequest: (request: IncomingMessage, answer: ServerResponse) => void;
 beforeEach(async () => {
   waiting = [];
-  const known = new KnownCredentials();
-  const request = { headers: { authorization: "one" } };
-  known.note(request as never, "account of one");
   onRequest = (_request, answer) => void waiting.push(answer);
   server = createNodeServer((request, answer) => onRequest(request, answer), {
-    known,
+    accountOf: ({ headers }) => (headers.authorization === "one" ? "account of one" : undefined),
     addressOf: (incoming) => incoming.socket.remoteAddress ?? "",
     keep_alive_ms: 60_000,
     request_ms: 60_000,

@@ -35,7 +35,7 @@ async function start(
   server = createServer((request, answer) => {
     const number = connections++;
     request.socket.once("close", () => ended.push(number));
-    watch(request, answer);
+    watch(request, answer, undefined);
     const content = handle(request);
     if (content !== null) answer.end(content);
   });
