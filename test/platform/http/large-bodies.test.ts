@@ -73,24 +73,24 @@ it("large bodies that wait are refused beyond the account's share of the memory"
   const statuses: number[] = [];
   const note = async (status: Promise<number>) => statuses.push(await status);
   const text = "x".repeat(15_000_000);
-  const sent = Array.from({ length: 14 }, () => note(send("a", text)));
-  // One is in work, and eight wait: 120 MB of the 128 MiB that an account may use.
+  const sent = Array.from({ length: 10 }, () => note(send("a", text)));
+  // One is in work, and four wait: 60 MB of the 64 MiB that an account may use.
   await waitFor(() => statuses.length === 5);
   expect(statuses).toEqual(Array(5).fill(503));
   // What another account sends is accepted.
   const other = send("b", text);
   await waitFor(() => begunBy("b") === 1);
-  for (let ended = 0; ended < 10; ended += 1) {
+  for (let ended = 0; ended < 6; ended += 1) {
     await waitFor(() => begun.length > ended);
     begun[ended]!.end();
   }
   await Promise.all([...sent, other]);
   expect(await other).toBe(200);
-  expect(statuses.slice(5)).toEqual(Array(9).fill(200));
+  expect(statuses.slice(5)).toEqual(Array(5).fill(200));
   // Those that were answered are counted no longer.
   const later = send("a", text);
-  await waitFor(() => begun.length === 11);
-  begun[10]!.end();
+  await waitFor(() => begun.length === 7);
+  begun[6]!.end();
   expect(await later).toBe(200);
 });
 
