@@ -1,5 +1,6 @@
 import { DAY_MS } from "../../platform/durations.ts";
 import { keyedHash } from "../../platform/encryption/cipher.ts";
+import { makeCredential } from "../../platform/named-credentials.ts";
 import { hashEmail } from "../person-email.ts";
 import { isSameToken, makeToken } from "./sessions.ts";
 
@@ -9,10 +10,17 @@ import { isSameToken, makeToken } from "./sessions.ts";
  * passwords cannot lock the person out. The cookie replaces neither password nor second factor.
  */
 export const KNOWN_DEVICE_MS = 90 * DAY_MS;
-const FORM = /^(\d{13})\.([A-Za-z0-9_-]{43})\.([A-Za-z0-9_-]{43})$/;
+const FORM = /^(\d{13})\.([A-Za-z0-9_-]{43,76})\.([A-Za-z0-9_-]{43})$/;
 
-export function makeDeviceToken(index_key: Buffer, email: string, now: Date): string {
-  const text = `${now.getTime()}.${makeToken()}`;
+/** With an account it names it (decision 44). */
+export function makeDeviceToken(
+  index_key: Buffer,
+  email: string,
+  account_id: string | undefined,
+  now: Date,
+): string {
+  const random = account_id === undefined ? makeToken() : makeCredential(index_key, account_id);
+  const text = `${now.getTime()}.${random}`;
   return `${text}.${macOf(index_key, email, text)}`;
 }
 

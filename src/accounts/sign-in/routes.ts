@@ -153,7 +153,7 @@ export function keepSession(
 ): void {
   // The cookie expires together with the session.
   setCookie(reply, deps.public_url(), "session", token, lifetime_ms);
-  if (!awaits_factor) keepDevice(deps, reply, email);
+  if (!awaits_factor) keepDevice(deps, reply, email, token);
 }
 
 export function showSignIn(

@@ -33,6 +33,13 @@ export class KnownCredentials {
     this.index_key = index_key;
   }
 
+  /** The account, or the devices of one; undefined for a stranger's. */
+  ownerOf(request: Pick<IncomingMessage, "headers">, public_url: string): string | undefined {
+    const text = readCredential(request, public_url)?.text;
+    const account_id = text === undefined ? undefined : this.accountOf(text);
+    return account_id ?? readDeviceOwner(request, public_url, this.index_key);
+  }
+
   accountOf(text: string): string | undefined {
     const name = nameOf(text);
     if (this.ended.get(name)) return undefined;
@@ -88,6 +95,21 @@ export function readCredential(
   if (headers.cookie === undefined) return undefined;
   const session = parseCookie(headers.cookie)[cookieName(public_url, "session")];
   return session === undefined ? undefined : { kind: "session", text: session };
+}
+
+/**
+ * Whose requests those of a browser are in which somebody signed in before. They count apart from
+ * the account's: whoever left it keeps the cookie, which nothing ends.
+ */
+function readDeviceOwner(
+  { headers }: Pick<IncomingMessage, "headers">,
+  public_url: string,
+  index_key: Buffer,
+): string | undefined {
+  if (headers.cookie === undefined) return undefined;
+  const device = parseCookie(headers.cookie)[cookieName(public_url, "device")];
+  const account_id = readAccount(index_key, device?.split(".")[1] ?? "");
+  return account_id && `devices of ${account_id}`;
 }
 
 function nameOf(text: string): string {

@@ -168,14 +168,16 @@ function decodableUrl(url: string): string {
   }
 }
 
-/** Read once for each request: authentication of another may say something else meanwhile. */
+/**
+ * Whose each request is: an account, or the devices of one. Read once for each: authentication of
+ * another may say something else meanwhile.
+ */
 function accountsBy({ known, public_url }: ServerOptions) {
   const read = new WeakMap<IncomingMessage, { account_id: string | undefined }>();
   return (request: IncomingMessage): string | undefined => {
     const before = read.get(request);
     if (before) return before.account_id;
-    const text = readCredential(request, public_url())?.text;
-    const account_id = text === undefined ? undefined : known?.accountOf(text);
+    const account_id = known?.ownerOf(request, public_url());
     read.set(request, { account_id });
     return account_id;
   };

@@ -116,8 +116,17 @@ it("and so is a member who signed in before the restart, with pages and the API"
   const cookie = [...member.visitor.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
   expect(await send({ cookie, "x-csrf-token": member.visitor.csrf })).toBe(200);
   expect(await send({ cookie }, "/dashboard/security")).toBe(200);
-  const made_up = cookie.replace(/(sliproad_session=)[^;]{4}/, "$1AAAA");
+  const made_up = cookie
+    .replace(/(sliproad_session=)[^;]{4}/, "$1AAAA")
+    .replace(/sliproad_device=[^;]*/, "");
   expect(await send({ cookie: made_up, "x-csrf-token": member.visitor.csrf })).toBe(503);
+});
+
+it("and so is the browser of a member who signed out, who signs in again", async () => {
+  await fillUp();
+  const cookie = `sliproad_device=${member.visitor.cookies.get("sliproad_device")}`;
+  expect(await send({ cookie }, "/sign-in")).toBe(200);
+  expect(await send({ cookie: cookie.replace(/\.[^.]{4}/, ".AAAA") }, "/sign-in")).toBe(503);
 });
 
 it("and so is an application with its token", async () => {
