@@ -14,6 +14,7 @@ import { type ErrorCode, Refusal } from "../errors.ts";
 import { callerNetwork } from "./caller-network.ts";
 import { checkCaller } from "./check-caller.ts";
 import { checkConnection, checkEncoding, checkHeaders } from "./check-headers.ts";
+import { addClosing } from "./closing.ts";
 import { CORS_HEADERS } from "./cors.ts";
 import { drain, senderOf } from "./drain.ts";
 import { createForwardedAddress, readsForwarded } from "./forwarded-address.ts";
@@ -41,7 +42,6 @@ export const PAGE_BODY_BYTES_MAX = 16 * 1024;
 const REQUEST_TIMEOUT_MS = MINUTE_MS;
 const KEEP_ALIVE_MS = 72 * SECOND_MS;
 const RETRY_AFTER_SECONDS = 2;
-const CLOSE_IDLE_EVERY_MS = 100;
 // Fits a whole request line: an id that is too long is an unknown id, not an unknown route.
 const PARAMETER_LENGTH_MAX = 16 * 1024;
 
@@ -252,25 +252,6 @@ function checkNamed(
   if (!credential || !known?.takeCheck(credential.text)) return;
   // Not awaited: if it fails, a later one tells.
   runFor(contextOf(account_id), () => lookUp(credential)).catch(() => {});
-}
-
-/**
- * Callers keep their connections open for the next request. While closing, answers announce the end
- * of the connection, and idle connections are closed: otherwise one caller could delay the stop.
- */
-function addClosing(app: FastifyInstance): void {
-  let is_closing = false;
-  let timer: NodeJS.Timeout | undefined;
-  app.addHook("preClose", async () => {
-    is_closing = true;
-    timer = setInterval(() => app.server.closeIdleConnections(), CLOSE_IDLE_EVERY_MS);
-    timer.unref();
-  });
-  app.addHook("onClose", async () => clearInterval(timer));
-  app.addHook("onSend", (_request, reply, _payload, done) => {
-    if (is_closing) reply.header("Connection", "close");
-    done();
-  });
 }
 
 /** Keeps the connection open until the body was discarded, even if it is to be closed. */
