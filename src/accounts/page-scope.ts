@@ -10,7 +10,7 @@ import { isSenderGone, logFailure } from "../platform/http/log-failure.ts";
 import { FILE_POLICY } from "../platform/http/security-headers.ts";
 import { PAGE_BODY_BYTES_MAX } from "../platform/http/server.ts";
 import type { ModuleCore } from "../platform/module.ts";
-import { readCookie, setCookie } from "../platform/pages/cookies.ts";
+import { COOKIE_OPTIONS, readCookie, setCookie } from "../platform/pages/cookies.ts";
 import { localPath } from "../platform/pages/local-path.ts";
 import { realTime } from "../platform/tasks/real-time.ts";
 import { CONFIRM_PATH, ENROL_PATH, FACTOR_PATH, HOME } from "./page-paths.ts";
@@ -70,7 +70,7 @@ export function addPageScope(
   addPages: (scope: FastifyInstance) => void,
 ): void {
   app.register(async (scope) => {
-    await scope.register(cookie);
+    await scope.register(cookie, COOKIE_OPTIONS);
     // Forms only: the server's default parser would accept JSON.
     scope.removeAllContentTypeParsers();
     await scope.register(formbody, { bodyLimit: PAGE_BODY_BYTES_MAX });

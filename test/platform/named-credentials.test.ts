@@ -2,7 +2,12 @@ import { randomBytes } from "node:crypto";
 import { expect, it } from "vitest";
 import { KnownCredentials } from "../../src/platform/http/known-credentials.ts";
 import { newId } from "../../src/platform/ids.ts";
-import { makeCredential, readAccount } from "../../src/platform/named-credentials.ts";
+import {
+  makeCredential,
+  makeDeviceName,
+  readAccount,
+  readDeviceAccount,
+} from "../../src/platform/named-credentials.ts";
 
 const INDEX_KEY = randomBytes(32);
 const ACCOUNT = newId(new Date());
@@ -62,4 +67,15 @@ it("a key that the operator chose is known once it was looked up", () => {
   expect(known.accountOf("chosen by the operator")).toBe(ACCOUNT);
   known.note("chosen by the operator", undefined);
   expect(known.accountOf("chosen by the operator")).toBeUndefined();
+});
+
+it("what a known browser keeps is no credential, and no credential names a browser's account", () => {
+  const name = makeDeviceName(INDEX_KEY, ACCOUNT);
+  expect(readDeviceAccount(INDEX_KEY, name)).toBe(ACCOUNT);
+  expect(readAccount(INDEX_KEY, name)).toBeUndefined();
+  for (const kind of KINDS) {
+    const text = makeCredential(INDEX_KEY, ACCOUNT, kind);
+    expect(readDeviceAccount(INDEX_KEY, text)).toBeUndefined();
+    expect(readDeviceAccount(INDEX_KEY, text.slice(kind.length, kind.length + 76))).toBeUndefined();
+  }
 });

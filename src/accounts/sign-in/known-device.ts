@@ -1,6 +1,6 @@
 import { DAY_MS } from "../../platform/durations.ts";
 import { keyedHash } from "../../platform/encryption/cipher.ts";
-import { makeCredential } from "../../platform/named-credentials.ts";
+import { makeDeviceName } from "../../platform/named-credentials.ts";
 import { hashEmail } from "../person-email.ts";
 import { isSameToken, makeToken } from "./sessions.ts";
 
@@ -19,7 +19,7 @@ export function makeDeviceToken(
   account_id: string | undefined,
   now: Date,
 ): string {
-  const random = account_id === undefined ? makeToken() : makeCredential(index_key, account_id);
+  const random = account_id === undefined ? makeToken() : makeDeviceName(index_key, account_id);
   const text = `${now.getTime()}.${random}`;
   return `${text}.${macOf(index_key, email, text)}`;
 }

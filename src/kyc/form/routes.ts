@@ -15,6 +15,7 @@ import { PAGE_BODY_BYTES_MAX } from "../../platform/http/server.ts";
 import { addStaticFiles, readStaticFiles } from "../../platform/http/static-files.ts";
 import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
+import { COOKIE_OPTIONS } from "../../platform/pages/cookies.ts";
 import { listKycFiles } from "../application-store.ts";
 import { SLOTS, type Slot } from "../fields.ts";
 import { openKycFile } from "../kyc-file.ts";
@@ -62,7 +63,7 @@ export function addKycPages(app: FastifyInstance, page_deps: KycPageDeps): void 
   const built = readStaticFiles(BUILT_PAGE);
   addStaticFiles(app, "/assets/kyc", built);
   app.register(async (scope) => {
-    await scope.register(cookie);
+    await scope.register(cookie, COOKIE_OPTIONS);
     scope.addHook("onRequest", async (request, reply) => {
       reply.headers(HEADERS);
       assertOwnPage(request);

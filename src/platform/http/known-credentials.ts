@@ -1,10 +1,9 @@
 import { hash } from "node:crypto";
 import type { IncomingMessage } from "node:http";
-import { parseCookie } from "cookie";
 import { SECOND_MS } from "../durations.ts";
 import { LruMap } from "../lru-map.ts";
-import { readAccount } from "../named-credentials.ts";
-import { cookieName } from "../pages/cookies.ts";
+import { readAccount, readDeviceAccount } from "../named-credentials.ts";
+import { cookieName, parseCookies } from "../pages/cookies.ts";
 
 const CREDENTIALS_MAX = 10_000;
 const CHECK_EVERY_MS = 10 * SECOND_MS;
@@ -93,7 +92,7 @@ export function readCredential(
   const bearer = BEARER.exec(headers.authorization ?? "")?.[1];
   if (bearer !== undefined) return { kind: "bearer", text: bearer };
   if (headers.cookie === undefined) return undefined;
-  const session = parseCookie(headers.cookie)[cookieName(public_url, "session")];
+  const session = parseCookies(headers.cookie)[cookieName(public_url, "session")];
   return session === undefined ? undefined : { kind: "session", text: session };
 }
 
@@ -107,8 +106,8 @@ function readDeviceOwner(
   index_key: Buffer,
 ): string | undefined {
   if (headers.cookie === undefined) return undefined;
-  const device = parseCookie(headers.cookie)[cookieName(public_url, "device")];
-  const account_id = readAccount(index_key, device?.split(".")[1] ?? "");
+  const device = parseCookies(headers.cookie)[cookieName(public_url, "device")];
+  const account_id = readDeviceAccount(index_key, device?.split(".")[1] ?? "");
   return account_id && `devices of ${account_id}`;
 }
 
