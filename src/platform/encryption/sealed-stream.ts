@@ -38,10 +38,10 @@ export function sealStream(key: Buffer, place: Place): Transform {
     const nonce = randomBytes(NONCE_BYTES);
     const cipher = createCipheriv("aes-256-gcm", key, nonce);
     cipher.setAAD(bind(is_last));
-    stream.push(nonce);
-    stream.push(cipher.update(content));
+    const ciphertext = cipher.update(content);
     cipher.final();
-    stream.push(cipher.getAuthTag());
+    // One write to the file for each frame.
+    stream.push(Buffer.concat([nonce, ciphertext, cipher.getAuthTag()]));
   });
   stream.push(Buffer.concat([Buffer.from([FORMAT]), stream_id]));
   return stream;
