@@ -24,9 +24,20 @@ export function senderOf({ caller, ip }: FastifyRequest): string {
 }
 
 /**
- * Discards the rest of an unread body, up to a limit and in turns of the senders. If the connection
- * were closed while the client still sends, the client would see a broken connection instead of the
- * answer.
+ * Node closes a connection as soon as its last answer is sent. If the client still sends then, it
+ * would see a broken connection instead of the answer: it is closed once the body has arrived.
+ */
+export function closeAfterBody(request: IncomingMessage): void {
+  const { socket } = request;
+  const close = socket.destroySoon.bind(socket);
+  socket.destroySoon = () => {
+    if (request.complete || request.destroyed) close();
+    else request.once("close", close);
+  };
+}
+
+/**
+ * Discards the rest of an unread body, up to a limit and in turns of the senders.
  */
 export function drain(raw: IncomingMessage, sender: string): void {
   if (draining.has(raw)) return;

@@ -9,6 +9,7 @@ import type { Socket } from "node:net";
 import { runForNobody } from "../db/caller-context.ts";
 import { callerNetwork } from "./caller-network.ts";
 import { createConnectionOrder } from "./connection-order.ts";
+import { closeAfterBody } from "./drain.ts";
 import { gatherChunks } from "./gather-chunks.ts";
 import { createIdleConnections } from "./idle-connections.ts";
 import { LoopTurns } from "./loop-turns.ts";
@@ -211,12 +212,13 @@ function limitChunks(server: Server, request: IncomingMessage, answer: ServerRes
  */
 function discardBody(request: IncomingMessage, answer: ServerResponse): void {
   const { socket } = request;
-  if (!answer.shouldKeepAlive) {
-    answer.shouldKeepAlive = true;
-    request.once("end", () => socket.end());
-  }
-  const timer = setTimeout(() => socket.destroy(), LAST_ANSWER_MS).unref();
-  request.once("end", () => clearTimeout(timer));
+  closeAfterBody(request);
+  // Earlier answers of the connection are sent before.
+  answer.once("finish", () => {
+    if (request.complete) return;
+    const timer = setTimeout(() => socket.destroy(), LAST_ANSWER_MS).unref();
+    request.once("end", () => clearTimeout(timer));
+  });
   request.on("error", () => {}).resume();
 }
 

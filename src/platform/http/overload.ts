@@ -1,4 +1,5 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { BlockList, isIPv6 } from "node:net";
 import { SECOND_MS } from "../durations.ts";
 import { type AddressOf, callerNetwork } from "./caller-network.ts";
 
@@ -12,6 +13,7 @@ const OWN_MAX = 1_000;
 /** However many networks share the number of those without an account, up to another number. */
 const NETWORK_MIN = 2;
 const ALL_NETWORKS_MAX = 3_000;
+const PROBES = new Set(["/healthz", "/readyz"]);
 
 export type OverloadOptions = {
   addressOf: AddressOf;
@@ -41,8 +43,8 @@ export function createOverload({ addressOf, accountOf, onRefused }: OverloadOpti
     return { name: callerNetwork(addressOf(request)), is_account: false };
   };
   let of_all_networks = 0;
-  const networkMax = (own: number, max: number): number => {
-    if (of_all_networks >= ALL_NETWORKS_MAX) return 0;
+  const networkMax = (request: IncomingMessage, own: number, max: number): number => {
+    if (of_all_networks >= ALL_NETWORKS_MAX) return isProbe(request, addressOf) ? NETWORK_MIN : 0;
     if (of_all_networks >= max) return NETWORK_MIN;
     return Math.max(max / (of_networks.size + (own === 0 ? 1 : 0)), NETWORK_MIN);
   };
@@ -65,7 +67,7 @@ export function createOverload({ addressOf, accountOf, onRefused }: OverloadOpti
     // While the timer cannot run, requests of many connections arrive.
     const is_late = Math.max(late_ms, performance.now() - due_ms) >= LATE_MS;
     const max = is_late ? OWN_MAX_LATE : OWN_MAX;
-    if (own >= (is_account ? max : networkMax(own, max))) {
+    if (own >= (is_account ? max : networkMax(request, own, max))) {
       refused += 1;
       return { ...sender, is_refused: true };
     }
@@ -81,3 +83,25 @@ export function createOverload({ addressOf, accountOf, onRefused }: OverloadOpti
     return { ...sender, is_refused: false };
   };
 }
+
+/** Whoever is told that a busy process does not answer stops it, and nobody is served any more. */
+function isProbe(request: IncomingMessage, addressOf: AddressOf): boolean {
+  return PROBES.has(request.url ?? "") && isPrivate(addressOf(request));
+}
+
+function isPrivate(address: string): boolean {
+  return PRIVATE.check(address, isIPv6(address) ? "ipv6" : "ipv4");
+}
+
+/** Networks of which no stranger is part. */
+const PRIVATE = new BlockList();
+for (const [network, bits] of [
+  ["127.0.0.0", 8],
+  ["10.0.0.0", 8],
+  ["172.16.0.0", 12],
+  ["192.168.0.0", 16],
+] as const) {
+  PRIVATE.addSubnet(network, bits);
+}
+PRIVATE.addAddress("::1", "ipv6");
+PRIVATE.addSubnet("fc00::", 7, "ipv6");

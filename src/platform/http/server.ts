@@ -16,7 +16,7 @@ import { checkCaller } from "./check-caller.ts";
 import { checkConnection, checkEncoding, checkHeaders } from "./check-headers.ts";
 import { addClosing } from "./closing.ts";
 import { CORS_HEADERS } from "./cors.ts";
-import { drain, senderOf } from "./drain.ts";
+import { closeAfterBody, drain, senderOf } from "./drain.ts";
 import { createForwardedAddress, readsForwarded } from "./forwarded-address.ts";
 import { type Credential, type KnownCredentials, readCredential } from "./known-credentials.ts";
 import { addLargeAnswers } from "./large-answers.ts";
@@ -220,8 +220,11 @@ function addRequestHooks(
 
   // An answer may be sent before the whole body was read, such as a refusal of its size: a client
   // that still sends must get to read it.
-  app.addHook("onSend", (request, reply, _payload, done) => {
-    if (!request.raw.complete) lingerFor(request, reply);
+  app.addHook("onSend", (request, _reply, _payload, done) => {
+    if (!request.raw.complete) {
+      closeAfterBody(request.raw);
+      drain(request.raw, senderOf(request));
+    }
     done();
   });
 
@@ -252,17 +255,6 @@ function checkNamed(
   if (!credential || !known?.takeCheck(credential.text)) return;
   // Not awaited: if it fails, a later one tells.
   runFor(contextOf(account_id), () => lookUp(credential)).catch(() => {});
-}
-
-/** Keeps the connection open until the body was discarded, even if it is to be closed. */
-function lingerFor(request: FastifyRequest, reply: FastifyReply): void {
-  const { raw } = request;
-  reply.removeHeader("Connection");
-  if (!reply.raw.shouldKeepAlive) {
-    reply.raw.shouldKeepAlive = true;
-    raw.once("end", () => raw.socket.end());
-  }
-  drain(raw, senderOf(request));
 }
 
 function announce(reply: FastifyReply, limit: RateLimit): void {

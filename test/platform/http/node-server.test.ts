@@ -262,6 +262,31 @@ describe("a refused request with a body", () => {
     expect(countRefused(client.received)).toBe(1);
   });
 
+  it("closes the connection of a stranger, and says so: a proxy sends no more on it", async () => {
+    await fill(GET);
+    const client = open();
+    const text = `${post(3).replace("Authorization: one\r\n", "")}abc`;
+    client.socket.write(text);
+    await client.closed;
+    expect(countRefused(client.received)).toBe(1);
+    expect(client.received.toLowerCase()).toContain("connection: close");
+  });
+
+  it("does not cut the answers to earlier requests of the connection", async () => {
+    await fill(GET_AS_ONE);
+    const other = GET_AS_ONE.replace("one", "nobody");
+    const client = open();
+    const before = waiting.length;
+    client.socket.write(other);
+    while (waiting.length === before) await new Promise((done) => setTimeout(done, 5));
+    client.socket.write(`${post(3)}abc${post(5)}a`);
+    await new Promise((done) => setTimeout(done, 1_500));
+    waiting.at(-1)!.end("yes");
+    await client.closed;
+    expect(client.received).toContain("yes");
+    expect(countRefused(client.received)).toBe(2);
+  });
+
   it("is read in turns with others", async () => {
     await fill(GET_AS_ONE);
     const sockets: Socket[] = [];

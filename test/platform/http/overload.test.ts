@@ -15,11 +15,11 @@ function open() {
     addressOf: createForwardedAddress(["10.0.0.0/8", "fd00::/8"]),
     onRefused: (requests) => void told.push(requests),
   });
-  const requestAs = (headers: Record<string, string>, remoteAddress: string) =>
-    ({ headers, socket: { remoteAddress } }) as unknown as IncomingMessage;
-  const sendAs = (headers: Record<string, string>, remoteAddress: string) => {
+  const requestAs = (headers: Record<string, string>, remoteAddress: string, url: string) =>
+    ({ headers, url, socket: { remoteAddress } }) as unknown as IncomingMessage;
+  const sendAs = (headers: Record<string, string>, remoteAddress: string, url = "/users") => {
     const answer = new EventEmitter();
-    const request = requestAs(headers, remoteAddress);
+    const request = requestAs(headers, remoteAddress, url);
     return { is_admitted: !admit(request, answer as unknown as ServerResponse).is_refused, answer };
   };
   const know = (authorization: string, account_id: string) =>
@@ -125,4 +125,22 @@ it("with thousands of networks there is a last limit for all of them", () => {
   }
   expect(admitted).toBe(3_000);
   expect(send("one").is_admitted).toBe(true);
+});
+
+it("beyond that limit the probes of health from private networks are still served", () => {
+  const { sendAs } = open();
+  for (let sent = 0; sent < 3_000; sent += 1) {
+    sendAs({}, `198.${18 + (sent >> 9)}.${(sent >> 1) & 255}.1`);
+  }
+  const isServed = (address: string, url: string, headers = {}) =>
+    sendAs(headers, address, url).is_admitted;
+  expect(isServed("203.0.113.1", "/healthz")).toBe(false);
+  expect(isServed("127.0.0.1", "/users")).toBe(false);
+  // Through a proxy in a private network.
+  expect(isServed("10.1.2.3", "/healthz", { "x-forwarded-for": "203.0.113.2" })).toBe(false);
+  for (const address of ["127.0.0.1", "::1", "172.20.1.1", "::ffff:192.168.1.1", "fd01::2"]) {
+    expect(isServed(address, "/healthz"), address).toBe(true);
+    expect(isServed(address, "/readyz"), address).toBe(true);
+    expect(isServed(address, "/healthz"), address).toBe(false);
+  }
 });
