@@ -23,7 +23,10 @@ export type OverloadOptions = {
   onRefused: (requests: number) => void;
 };
 
-/** Whose request it is: an account that is known by its credential, or a network. */
+/**
+ * Whose request it is: an account that is known by its credential, or a network. Probes of health
+ * count as those of an account.
+ */
 type Sender = { name: string; is_account: boolean };
 
 type Admit = (request: IncomingMessage, answer: ServerResponse) => Sender & { is_refused: boolean };
@@ -40,11 +43,13 @@ export function createOverload({ addressOf, accountOf, onRefused }: OverloadOpti
   const senderOf = (request: IncomingMessage): Sender => {
     const account_id = accountOf(request);
     if (account_id !== undefined) return { name: account_id, is_account: true };
-    return { name: callerNetwork(addressOf(request)), is_account: false };
+    const name = callerNetwork(addressOf(request));
+    if (isProbe(request, addressOf)) return { name: `probes of ${name}`, is_account: true };
+    return { name, is_account: false };
   };
   let of_all_networks = 0;
-  const networkMax = (request: IncomingMessage, own: number, max: number): number => {
-    if (of_all_networks >= ALL_NETWORKS_MAX) return isProbe(request, addressOf) ? NETWORK_MIN : 0;
+  const networkMax = (own: number, max: number): number => {
+    if (of_all_networks >= ALL_NETWORKS_MAX) return 0;
     if (of_all_networks >= max) return NETWORK_MIN;
     return Math.max(max / (of_networks.size + (own === 0 ? 1 : 0)), NETWORK_MIN);
   };
@@ -67,7 +72,7 @@ export function createOverload({ addressOf, accountOf, onRefused }: OverloadOpti
     // While the timer cannot run, requests of many connections arrive.
     const is_late = Math.max(late_ms, performance.now() - due_ms) >= LATE_MS;
     const max = is_late ? OWN_MAX_LATE : OWN_MAX;
-    if (own >= (is_account ? max : networkMax(request, own, max))) {
+    if (own >= (is_account ? max : networkMax(own, max))) {
       refused += 1;
       return { ...sender, is_refused: true };
     }

@@ -219,6 +219,26 @@ it("begins no request of a stranger who is gone before its turn", async () => {
   expect(begun).toBeLessThan(CLIENTS / 2);
 });
 
+it("begins a probe of health before the strangers that wait", async () => {
+  const order: string[] = [];
+  onRequest = (request, answer) => {
+    order.push(request.url!);
+    answer.end();
+  };
+  const clients: ReturnType<typeof open>[] = [];
+  while (clients.length < 60) {
+    const accepted = once(server, "connection");
+    clients.push(open());
+    await accepted;
+  }
+  const probe = clients.pop()!;
+  for (const { socket } of clients) socket.write(GET);
+  probe.socket.write(GET.replace("/", "/healthz"));
+  while (order.length < 60) await new Promise(setImmediate);
+  // All arrive in a few turns, and two of the others begin in each.
+  expect(order.indexOf("/healthz")).toBeLessThan(20);
+});
+
 it("refuses more than 200 headers, and reads nothing more", async () => {
   let requests = 0;
   onRequest = (_request, answer) => {
