@@ -107,6 +107,19 @@ describe("the networks of a key", () => {
     expect(refusal?.message).toBe(`This API key may not be used from ${"a".repeat(100)}.`);
   });
 
+  it("are checked before the rate limit: who may not use a key cannot use up its limit", async () => {
+    const environment = { SLIPROAD_RATE_LIMIT: "3" };
+    const limited = await startTestServer({ beside: server, environment });
+    const { key } = await addKey({ networks: ["192.0.2.0/24"] });
+    const ask = async (remoteAddress: string) => {
+      const headers = { authorization: `Bearer ${key}` };
+      return (await limited.app.server.inject({ url: "/fees", headers, remoteAddress })).statusCode;
+    };
+    for (let sent = 0; sent < 10; sent += 1) expect(await ask("203.0.113.7")).toBe(401);
+    expect(await ask("192.0.2.9")).toBe(200);
+    await limited.close();
+  });
+
   it("count an IPv4 address that arrives in its IPv6 form", async () => {
     const { app } = server;
     const { key } = await addKey({ networks: ["192.0.2.0/24"] });

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from "node:http";
+import { Socket } from "node:net";
 import type { FastifyRequest } from "fastify";
 import { callerNetwork } from "./caller-network.ts";
 import { type Drained, DrainTurns } from "./drain-turns.ts";
@@ -29,6 +30,8 @@ export function senderOf({ caller, ip }: FastifyRequest): string {
  */
 export function closeAfterBody(request: IncomingMessage): void {
   const { socket } = request;
+  // One that is injected by the framework has no connection.
+  if (!(socket instanceof Socket)) return;
   const close = socket.destroySoon.bind(socket);
   socket.destroySoon = () => {
     if (request.complete || request.destroyed) close();

@@ -207,9 +207,12 @@ function addRequestHooks(
     request.caller = await (credential?.kind === "bearer"
       ? options.authenticate(credential.text)
       : (options.authenticateMember?.(request) ?? null));
-    const limit = request.caller
-      ? key_limiter?.take(request.caller.credential_id)
-      : address_limiter?.take(callerNetwork(request.ip));
+    const refused = request.caller?.refuse?.({ operation, ip: request.ip });
+    // Whoever found a key that is not for their network must not use up its owner's limit.
+    const limit =
+      request.caller && refused?.code !== "unauthorized"
+        ? key_limiter?.take(request.caller.credential_id)
+        : address_limiter?.take(callerNetwork(request.ip));
     if (limit) announce(reply, limit);
     if (!request.caller) throw new Refusal("unauthorized");
     setCaller(request.caller.account_id);
