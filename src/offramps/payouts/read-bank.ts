@@ -37,7 +37,7 @@ export function bankReader(deps: BankDeps): () => Promise<void> {
     const were_behind = behind.size > 0;
     const now_behind: Behind = new Map();
     const take = async (read: BankAnswer[], now: Date, keepCursor: () => void) => {
-      const answers = were_behind ? await withoutKnown(deps, read) : read;
+      const answers = were_behind ? await withoutKnown(deps, read, now_behind) : read;
       await applyInGroups(deps, answers, { before: behind, now: now_behind }, now);
       if (answers.some(({ account_id }) => now_behind.has(account_id))) keepCursor();
     };
@@ -53,13 +53,28 @@ export function bankReader(deps: BankDeps): () => Promise<void> {
 /** Accounts whose answers could not be applied, and why; null for locks that somebody held. */
 type Behind = Map<string, string | null>;
 
-async function withoutKnown({ database }: BankDeps, read: BankAnswer[]): Promise<BankAnswer[]> {
+async function withoutKnown(
+  deps: BankDeps,
+  read: BankAnswer[],
+  behind: Behind,
+): Promise<BankAnswer[]> {
   const left: BankAnswer[] = [];
   for (const [account_id, answers] of Map.groupBy(read, (answer) => answer.account_id)) {
-    const known = await findBankAnswers(database, answers);
-    left.push(...answers.filter(({ bank_reference }) => !known.has(account_id, bank_reference)));
+    try {
+      const known = await findBankAnswers(deps.database, answers);
+      left.push(...answers.filter(({ bank_reference }) => !known.has(account_id, bank_reference)));
+    } catch (error) {
+      if (!isOutage(error) || !mayBeOfOneServer(deps)) throw error;
+      behind.set(account_id, describeError(error));
+      left.push(...answers);
+    }
   }
   return left;
+}
+
+/** Where accounts are on several servers, the others' answers are applied while one is lost. */
+function mayBeOfOneServer({ database }: BankDeps): boolean {
+  return database.by_account === true;
 }
 
 /** Those of several accounts at once, and of an account in their order. */
@@ -116,7 +131,7 @@ async function applyGroup(
   try {
     await applyParts(deps, group, now);
   } catch (error) {
-    if (isOutage(error)) throw error;
+    if (isOutage(error) && !mayBeOfOneServer(deps)) throw error;
     const [[first]] = of_accounts as [[string, BankAnswer[]]];
     if (of_accounts.length === 1)
       behind.set(first, isLockConflict(error) ? null : describeError(error));
