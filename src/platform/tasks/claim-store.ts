@@ -1,6 +1,6 @@
 import type { Database, Transaction } from "../db/database.ts";
-import { askServers } from "./ask-servers.ts";
 import { backoffMs, LOSSES_MAX } from "./backoff.ts";
+import { askServers } from "./servers/ask-servers.ts";
 import { type TaskClaim, UNLEASED } from "./store.ts";
 import type { Task } from "./tasks.ts";
 

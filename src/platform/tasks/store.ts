@@ -1,5 +1,5 @@
 import type { Database, Session, Transaction } from "../db/database.ts";
-import { askServers } from "./ask-servers.ts";
+import { askServers } from "./servers/ask-servers.ts";
 import type { Task } from "./tasks.ts";
 
 /** Tasks claimed together share a lease; a later claim gives them another. */

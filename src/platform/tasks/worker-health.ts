@@ -1,7 +1,7 @@
 import type { Session } from "../db/database.ts";
 import { MINUTE_MS } from "../durations.ts";
-import { askServers } from "./ask-servers.ts";
 import { KINDS } from "./kinds.ts";
+import { askServers } from "./servers/ask-servers.ts";
 
 type WorkerHealth = {
   /** Some worker has sent a heartbeat recently. */

@@ -1,9 +1,9 @@
-import type { Session } from "../db/database.ts";
-import { DatabaseUnavailableError } from "../db/outages.ts";
+import type { Session } from "../../db/database.ts";
+import { DatabaseUnavailableError } from "../../db/outages.ts";
 import { listAccountsByServer } from "./server-accounts-store.ts";
 
 /** Those of one server, or null for all accounts in one statement. */
-export type Ask<Row> = (accounts: readonly string[] | null) => Promise<Row[]>;
+type Ask<Row> = (accounts: readonly string[] | null) => Promise<Row[]>;
 
 /** After a server was lost, only those that answered are asked for so long. */
 const APART_MS = 5_000;

@@ -1,4 +1,4 @@
-import type { Session } from "../db/database.ts";
+import type { Session } from "../../db/database.ts";
 
 /** The accounts of each server of a database that Citus distributes; none if it does not. */
 export async function listAccountsByServer(session: Session): Promise<string[][]> {
