@@ -11,6 +11,7 @@ const ACCOUNT_FILES: readonly string[] = [
   "test/accounts/operator-acts.test.ts",
   "test/offramps/exceptions/steps.test.ts",
   "test/platform/tasks/tasks.test.ts",
+  "test/platform/tasks/lost-server.test.ts",
   "test/simulation/simulation.test.ts",
 ];
 

@@ -40,7 +40,7 @@ export function bankReader(deps: BankDeps): () => Promise<void> {
   };
 }
 
-/** Accounts whose answers could not even be kept: they are read again next time. */
+/** Accounts whose answers could not be kept either: they are read again next time. */
 type Behind = Set<string>;
 
 /** Those of several accounts at once, and of an account in their order. */
@@ -57,11 +57,20 @@ async function takeAnswers(
   // Read after the cursor: whoever moved it has committed what is kept from before.
   const of_page = database.by_account ? null : await listAccountsWithKept(database, free);
   const waiting = groupAccounts(free, of_page, database.by_account ? 0 : TOGETHER_MAX);
+  const takeGroup = async (group: BankAnswer[]) => {
+    const kept = of_page ?? (await listAccountsWithKept(database, group));
+    if (kept.has(group[0]!.account_id)) await keep(deps, group, behind, null, now);
+    else await applyGroup(deps, group, behind, now);
+  };
   const takeNext = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
-      const kept = of_page ?? (await listAccountsWithKept(database, next));
-      if (kept.has(next[0]!.account_id)) await keep(deps, next, behind, null, now);
-      else await applyGroup(deps, next, behind, now);
+      try {
+        await takeGroup(next);
+      } catch (error) {
+        // Where accounts are on several servers, others' answers are applied while one is lost.
+        if (!isOutage(error) || !database.by_account) throw error;
+        behind.add(next[0]!.account_id);
+      }
     }
   };
   // All end before the page is read again because one of them failed.

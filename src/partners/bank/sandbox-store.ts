@@ -1,4 +1,4 @@
-import type { Session } from "../../platform/db/database.ts";
+import type { Database, Session } from "../../platform/db/database.ts";
 import type { BankAnswer, BankCredit, CreditReturn, Instruction } from "./port.ts";
 
 type Answer = Omit<BankAnswer, "trace_number" | "uetr" | "reasons" | "bank_account" | "paid_from">;
@@ -17,42 +17,49 @@ type Script = {
 const TURN = "(select pg_advisory_xact_lock(hashtextextended('sandbox bank', 0))) as turn";
 
 /**
- * One statement: the bank has an instruction and its answers, or neither. Returns how many it
- * did not have before.
+ * One transaction: the bank has an instruction and its answers, or neither. Returns how many it did
+ * not have before. Two statements, because Citus needs all its servers for one that writes twice.
  */
-export async function insertSandboxPayouts(
-  session: Session,
+export function insertSandboxPayouts(
+  database: Database,
   scripts: readonly Script[],
 ): Promise<number> {
-  const answers = scripts.flatMap(({ instruction, kinds }) =>
-    kinds.map((kind) => ({ id: instruction.end_to_end_id, kind })),
-  );
-  const [row] = await session.query<{ count: number }>(
-    `with received as (
-       insert into sandbox_bank_payouts (end_to_end_id, account_id, amount, currency, outcome,
+  return database.transaction(async (tx) => {
+    const received = await tx.query<{ end_to_end_id: string }>(
+      `insert into sandbox_bank_payouts (end_to_end_id, account_id, amount, currency, outcome,
          beneficiary)
        select script.* from ${TURN}, unnest($1::text[], $2::uuid[], $3::bigint[], $4::text[],
-         $5::text[], $8::bytea[]) as script
-       on conflict do nothing returning *),
-     answered as (
-       insert into sandbox_bank_answers
+         $5::text[], $6::bytea[]) as script
+       on conflict do nothing returning end_to_end_id`,
+      [
+        scripts.map(({ instruction }) => instruction.end_to_end_id),
+        scripts.map(({ instruction }) => instruction.account_id),
+        scripts.map(({ instruction }) => instruction.amount),
+        scripts.map(({ instruction }) => instruction.currency),
+        scripts.map(({ outcome }) => outcome),
+        scripts.map(({ beneficiary }) => beneficiary),
+      ],
+    );
+    const ids = new Set(received.map(({ end_to_end_id }) => end_to_end_id));
+    const answers = scripts
+      .filter(({ instruction }) => ids.has(instruction.end_to_end_id))
+      .flatMap(({ instruction, kinds }) => kinds.map((kind) => ({ ...instruction, kind })));
+    tx.write(
+      `insert into sandbox_bank_answers
          (end_to_end_id, account_id, bank_reference, kind, amount, currency)
        select end_to_end_id, account_id, end_to_end_id || '-' || kind, kind, amount, currency
-       from unnest($6::text[], $7::text[]) with ordinality as answer (end_to_end_id, kind, place)
-       join received using (end_to_end_id) order by place)
-     select count(*)::integer as count from received`,
-    [
-      scripts.map(({ instruction }) => instruction.end_to_end_id),
-      scripts.map(({ instruction }) => instruction.account_id),
-      scripts.map(({ instruction }) => instruction.amount),
-      scripts.map(({ instruction }) => instruction.currency),
-      scripts.map(({ outcome }) => outcome),
-      answers.map(({ id }) => id),
-      answers.map(({ kind }) => kind),
-      scripts.map(({ beneficiary }) => beneficiary),
-    ],
-  );
-  return row!.count;
+       from unnest($1::text[], $2::uuid[], $3::text[], $4::bigint[], $5::text[]) with ordinality
+         as answer (end_to_end_id, account_id, kind, amount, currency, place) order by place`,
+      [
+        answers.map(({ end_to_end_id }) => end_to_end_id),
+        answers.map(({ account_id }) => account_id),
+        answers.map(({ kind }) => kind),
+        answers.map(({ amount }) => amount),
+        answers.map(({ currency }) => currency),
+      ],
+    );
+    return ids.size;
+  });
 }
 
 /** What the bank has under these ids. */

@@ -14,6 +14,8 @@ const CONNECTION_ENDS = /^(57P0[123]|08...)$/;
 // 25006: a standby, or a primary that became one; class 53: no disk, memory or connections left;
 // class 58: the server's system fails it, for example its disk.
 const OUTAGES = /^(25006|53...|58...)$/;
+/** Citus says so, with the code of an internal error, when its own server was killed. */
+const SERVER_KILLED = "postmaster was shut down, exiting";
 
 /** Whether something else could not be read or written now either. */
 export function isOutage(error: unknown): boolean {
@@ -22,7 +24,8 @@ export function isOutage(error: unknown): boolean {
 
 /** True if PostgreSQL answered a statement with an error, false for a broken connection. */
 export function isCertain(error: unknown): error is pg.DatabaseError {
-  return error instanceof pg.DatabaseError && !CONNECTION_ENDS.test(error.code ?? "");
+  if (!(error instanceof pg.DatabaseError) || error.message === SERVER_KILLED) return false;
+  return !CONNECTION_ENDS.test(error.code ?? "");
 }
 
 /** True if PostgreSQL rejected a statement, false if it is unavailable. */

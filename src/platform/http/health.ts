@@ -98,11 +98,26 @@ async function readState({
     problems.push("This machine's clock differs from the database's by more than 2 seconds.");
   }
   const time = { now: clock.now(), real_now: realTime(clock) };
-  const [more, noted] = await Promise.all(
-    [readiness, notices].map((checks) => Promise.all(checks.map((check) => check(database, time)))),
-  );
+  const [more, noted] = await Promise.all([
+    Promise.all(readiness.map((check) => check(database, time))),
+    Promise.all(notices.map((check) => check(database, time).catch(onlyNoted(database)))),
+  ]);
   const { problems: of_worker } = await workerHealth(database, time);
-  return { problems: [...problems, ...of_worker, ...more!.flat()], notices: noted!.flat() };
+  return {
+    problems: [...problems, ...of_worker, ...more.flat()],
+    notices: [...new Set(noted.flat())],
+  };
+}
+
+/**
+ * Notices are about all accounts. Where these are on several servers, a lost one stops its own
+ * accounts; if this process were not ready, a proxy would stop the others too.
+ */
+function onlyNoted({ by_account }: Database): (error: unknown) => string[] {
+  return (error) => {
+    if (!by_account || !(error instanceof DatabaseUnavailableError)) throw error;
+    return ["Some accounts cannot be served: a database server of theirs cannot be reached."];
+  };
 }
 
 /** Any caller may request this, at any rate: concurrent requests share one check. */

@@ -1,5 +1,6 @@
 import type { Database, Transaction } from "../db/database.ts";
 import { backoffMs, LOSSES_MAX } from "./backoff.ts";
+import { askServers } from "./servers/ask-servers.ts";
 import { type TaskClaim, UNLEASED } from "./store.ts";
 import type { Task } from "./tasks.ts";
 
@@ -266,22 +267,25 @@ async function claimInTurn(database: Database, query: ClaimQuery, turn: string):
   return { found: [], more: false, turn: last };
 }
 
-function listOldestAccounts(
-  database: Database,
-  query: ClaimQuery,
-): Promise<{ account_id: string; last_due_at: Date }[]> {
+type OldestAccount = { account_id: string; first_due_at: Date; last_due_at: Date };
+
+async function listOldestAccounts(database: Database, query: ClaimQuery): Promise<OldestAccount[]> {
   const { kind, now, real_now, limit, not_of = [] } = query;
-  return database.transaction(async (tx) => {
-    dontSort(tx);
-    return tx.query(
-      `select account_id, max(max(due_at)) over () as last_due_at
-       from (select t.account_id, t.due_at from tasks t
-         where ${claimable(query)} and t.account_id <> all ($5::uuid[])
-         order by t.due_at limit $4) as due
-       group by account_id order by min(due_at)`,
-      [kind, now, real_now, Math.max(LOOKED_AT, limit), not_of],
-    );
-  });
+  const found = await askServers(database, (accounts) =>
+    database.transaction(async (tx) => {
+      dontSort(tx);
+      return tx.query<OldestAccount>(
+        `select account_id, min(due_at) as first_due_at,
+           max(max(due_at)) over () as last_due_at
+         from (select t.account_id, t.due_at from tasks t
+           where ${claimable(query)} and t.account_id <> all ($5::uuid[]) ${ownOf(accounts, 6)}
+           order by t.due_at limit $4) as due
+         group by account_id order by min(due_at)`,
+        [kind, now, real_now, Math.max(LOOKED_AT, limit), not_of, ...(accounts ? [accounts] : [])],
+      );
+    }),
+  );
+  return found.sort((a, b) => a.first_due_at.getTime() - b.first_due_at.getTime());
 }
 
 async function findNextAccount(
@@ -290,16 +294,25 @@ async function findNextAccount(
   after: string,
 ): Promise<string | null> {
   const { kind, now, real_now, not_of = [] } = query;
-  const rows = await database.transaction(async (tx) => {
-    dontSort(tx);
-    return tx.query<{ account_id: string }>(
-      `select t.account_id from tasks t
-       where ${claimable(query)} and t.account_id > $4 and t.account_id <> all ($5::uuid[])
-       order by t.account_id, ${OWN_ORDER} limit 1`,
-      [kind, now, real_now, after, not_of],
-    );
-  });
-  return rows[0]?.account_id ?? null;
+  const rows = await askServers(database, (accounts) =>
+    database.transaction(async (tx) => {
+      dontSort(tx);
+      return tx.query<{ account_id: string }>(
+        `select t.account_id from tasks t
+         where ${claimable(query)} and t.account_id > $4 and t.account_id <> all ($5::uuid[])
+           ${ownOf(accounts, 6)}
+         order by t.account_id, ${OWN_ORDER} limit 1`,
+        [kind, now, real_now, after, not_of, ...(accounts ? [accounts] : [])],
+      );
+    }),
+  );
+  const ids = rows.map(({ account_id }) => account_id);
+  return ids.sort()[0] ?? null;
+}
+
+/** The accounts of one server, if it is asked by itself. */
+function ownOf(accounts: readonly string[] | null, place: number): string {
+  return accounts ? `and t.account_id = any ($${place}::uuid[])` : "";
 }
 
 function claimOwn(

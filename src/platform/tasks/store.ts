@@ -1,4 +1,5 @@
 import type { Database, Session, Transaction } from "../db/database.ts";
+import { askServers } from "./servers/ask-servers.ts";
 import type { Task } from "./tasks.ts";
 
 /** Tasks claimed together share a lease; a later claim gives them another. */
@@ -61,12 +62,7 @@ export async function listDueKinds(
   session: Session,
   query: { kinds: string[]; now: Date; real_now: Date },
 ): Promise<DueKind[]> {
-  if (session.by_account)
-    return session.query<DueKind>(
-      `select t.kind, true as fresh, bool_or(t.attempts > 0 and ${UNLEASED}) as failed
-       from tasks t where t.kind = any ($1::text[]) and t.due_at <= $2 group by t.kind`,
-      [query.kinds, query.now, query.real_now],
-    );
+  if (session.by_account) return listDueOnServers(session, query);
   const first = (condition: string) =>
     `(select t.id from tasks t where t.kind = k.kind and t.due_at <= $2 ${condition}
       order by t.due_at limit 1) is not null`;
@@ -78,6 +74,25 @@ export async function listDueKinds(
      ) as due where fresh or failed`,
     [query.kinds, query.now, query.real_now],
   );
+}
+
+/** A kind comes once for each server that is asked by itself. */
+async function listDueOnServers(
+  session: Session,
+  { kinds, now, real_now }: { kinds: string[]; now: Date; real_now: Date },
+): Promise<DueKind[]> {
+  const rows = await askServers(session, (accounts) =>
+    session.query<DueKind>(
+      `select t.kind, true as fresh, bool_or(t.attempts > 0 and ${UNLEASED}) as failed
+       from tasks t where t.kind = any ($1::text[]) and t.due_at <= $2
+         ${accounts ? "and t.account_id = any ($4::uuid[])" : ""} group by t.kind`,
+      [kinds, now, real_now, ...(accounts ? [accounts] : [])],
+    ),
+  );
+  const merged = Map.groupBy(rows, ({ kind }) => kind);
+  return [...merged].map(([kind, of_kind]) => {
+    return { kind, fresh: true, failed: of_kind.some(({ failed }) => failed) };
+  });
 }
 
 /**

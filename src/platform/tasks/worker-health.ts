@@ -1,6 +1,7 @@
 import type { Session } from "../db/database.ts";
 import { MINUTE_MS } from "../durations.ts";
 import { KINDS } from "./kinds.ts";
+import { askServers } from "./servers/ask-servers.ts";
 
 type WorkerHealth = {
   /** Some worker has sent a heartbeat recently. */
@@ -68,11 +69,17 @@ export function listRecurring(
 
 /** One row, the oldest of all kinds; running tasks count too, since a handler may hang. */
 async function listOldestDue(session: Session, now: Date) {
-  if (session.by_account)
-    return session.query<{ kind: string; due_at: Date }>(
-      "select t.kind, t.due_at from tasks t where t.due_at <= $1 order by t.due_at limit 1",
-      [now],
+  if (session.by_account) {
+    const rows = await askServers(session, (accounts) =>
+      session.query<{ kind: string; due_at: Date }>(
+        `select t.kind, t.due_at from tasks t
+         where t.due_at <= $1 ${accounts ? "and t.account_id = any ($2::uuid[])" : ""}
+         order by t.due_at limit 1`,
+        [now, ...(accounts ? [accounts] : [])],
+      ),
     );
+    return rows.sort((a, b) => a.due_at.getTime() - b.due_at.getTime());
+  }
   return session.query<{ kind: string; due_at: Date }>(
     `${KINDS}
      select kinds.kind, first.due_at from kinds
@@ -85,13 +92,24 @@ async function listOldestDue(session: Session, now: Date) {
   );
 }
 
-async function listFailing(session: Session) {
-  return session.query<{ kind: string; attempts: number; tasks: number }>(
-    `select kind, max(attempts) as attempts, count(*)::integer as tasks
-     from tasks where attempts > ${FAILURES_MAX}
-       or attempts > ${RECURRING_FAILURES_MAX} and record_id = account_id
-     group by kind order by kind`,
+type Failing = { kind: string; attempts: number; tasks: number };
+
+async function listFailing(session: Session): Promise<Failing[]> {
+  const rows = await askServers(session, (accounts) =>
+    session.query<Failing>(
+      `select kind, max(attempts) as attempts, count(*)::integer as tasks
+       from tasks where (attempts > ${FAILURES_MAX}
+         or attempts > ${RECURRING_FAILURES_MAX} and record_id = account_id)
+         ${accounts ? "and account_id = any ($1::uuid[])" : ""}
+       group by kind order by kind`,
+      accounts ? [accounts] : [],
+    ),
   );
+  return [...Map.groupBy(rows, ({ kind }) => kind)].map(([kind, of_kind]) => ({
+    kind,
+    attempts: Math.max(...of_kind.map(({ attempts }) => attempts)),
+    tasks: of_kind.reduce((sum, { tasks }) => sum + tasks, 0),
+  }));
 }
 
 /** Tasks whose last error contains these words, the longest waiting first. */

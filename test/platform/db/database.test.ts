@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Database, openDatabase, type Session } from "../../../src/platform/db/database.ts";
-import { DatabaseUnavailableError } from "../../../src/platform/db/outages.ts";
+import { CommitUnknownError, DatabaseUnavailableError } from "../../../src/platform/db/outages.ts";
 import { refusePooler } from "../../../src/platform/db/refuse-pooler.ts";
 import { StartupError } from "../../../src/platform/startup-error.ts";
 import { createTestDatabase, type TestDatabase } from "../../harness/database.ts";
@@ -33,6 +33,25 @@ describe.each([true, false])("a database with pipeline %s", (pipeline) => {
     });
     // 25P02 would hide the cause, and with it whether the request may be repeated.
     await expect(failing).rejects.toMatchObject({ code: "22012" });
+  });
+
+  it("takes what Citus says of its killed server for an outage, during COMMIT for unknown", async () => {
+    const say = "raise exception 'postmaster was shut down, exiting' using errcode = 'XX000'";
+    const saying = database.query(`do $$ begin ${say}; end $$`);
+    await expect(saying).rejects.toBeInstanceOf(DatabaseUnavailableError);
+    const name = `killed_${first_id}`;
+    await database.query(
+      `create function ${name}() returns trigger language plpgsql as $$ begin ${say}; end $$`,
+    );
+    await database.query(`create table ${name} (id int)`);
+    await database.query(
+      `create constraint trigger ${name} after insert on ${name}
+       deferrable initially deferred for each row execute function ${name}()`,
+    );
+    const committing = database.transaction(async (tx) => {
+      tx.write(`insert into ${name} values (1)`, []);
+    });
+    await expect(committing).rejects.toBeInstanceOf(CommitUnknownError);
   });
 
   it("writes bytes as they are, alone and in arrays", async () => {
