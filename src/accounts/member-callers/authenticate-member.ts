@@ -3,7 +3,7 @@ import type { Session } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { Caller } from "../../platform/http/route.ts";
 import type { ModuleCore } from "../../platform/module.ts";
-import { cookieName, parseCookies } from "../../platform/pages/cookies.ts";
+import { findCookie } from "../../platform/pages/cookies.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import type { Role } from "../model.ts";
 import { isConfirmed } from "../sign-in/confirm-identity.ts";
@@ -29,7 +29,7 @@ export function createAuthenticateMember(
   return async ({ headers }) => {
     const given = headers[CSRF_HEADER];
     if (given === undefined || headers.cookie === undefined) return null;
-    const token = parseCookies(headers.cookie)[cookieName(deps.public_url(), "session")];
+    const token = findCookie(headers.cookie, deps.public_url(), "session");
     const now = realTime(deps.clock);
     const session = await findSession(deps, token, now);
     if (session?.state !== "active" || !isSameToken(session.csrf, given)) return null;

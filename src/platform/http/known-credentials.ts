@@ -3,7 +3,7 @@ import type { IncomingMessage } from "node:http";
 import { SECOND_MS } from "../durations.ts";
 import { LruMap } from "../lru-map.ts";
 import { readAccount, readDeviceAccount } from "../named-credentials.ts";
-import { cookieName, parseCookies } from "../pages/cookies.ts";
+import { findCookie } from "../pages/cookies.ts";
 
 const CREDENTIALS_MAX = 10_000;
 const CHECK_EVERY_MS = 10 * SECOND_MS;
@@ -92,7 +92,7 @@ export function readCredential(
   const bearer = BEARER.exec(headers.authorization ?? "")?.[1];
   if (bearer !== undefined) return { kind: "bearer", text: bearer };
   if (headers.cookie === undefined) return undefined;
-  const session = parseCookies(headers.cookie)[cookieName(public_url, "session")];
+  const session = findCookie(headers.cookie, public_url, "session");
   return session === undefined ? undefined : { kind: "session", text: session };
 }
 
@@ -106,7 +106,7 @@ function readDeviceOwner(
   index_key: Buffer,
 ): string | undefined {
   if (headers.cookie === undefined) return undefined;
-  const device = parseCookies(headers.cookie)[cookieName(public_url, "device")];
+  const device = findCookie(headers.cookie, public_url, "device");
   const account_id = readDeviceAccount(index_key, device?.split(".")[1] ?? "");
   return account_id && `devices of ${account_id}`;
 }

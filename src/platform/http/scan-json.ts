@@ -183,7 +183,7 @@ function readString(buffer: Buffer, start: number, end: number): string {
  */
 function hasForbiddenEscape(buffer: Buffer, start: number, end: number): boolean {
   const text = buffer.subarray(start, end);
-  for (let at = text.indexOf(BACKSLASH); at >= 0; ) {
+  for (let at = nextBackslash(text, 0); at >= 0; ) {
     const unit = unitAt(text, at);
     if (unit === 0) return true;
     const is_half = unit !== null && unit >= 0xd800 && unit <= 0xdfff;
@@ -191,9 +191,16 @@ function hasForbiddenEscape(buffer: Buffer, start: number, end: number): boolean
       const next = unitAt(text, at + UNIT_BYTES);
       if (unit >= 0xdc00 || next === null || next < 0xdc00 || next > 0xdfff) return true;
     }
-    at = text.indexOf(BACKSLASH, at + (is_half ? 2 * UNIT_BYTES : 2));
+    at = nextBackslash(text, at + (is_half ? 2 * UNIT_BYTES : 2));
   }
   return false;
+}
+
+/** A text can have millions of escapes: searching for each costs more than reading some bytes. */
+function nextBackslash(text: Buffer, from: number): number {
+  const end = Math.min(from + SHORT_BYTES, text.length);
+  for (let at = from; at < end; at += 1) if (text[at] === BACKSLASH) return at;
+  return text.indexOf(BACKSLASH, end);
 }
 
 /** What `\uXXXX` at this place stands for; null if something else is there. */

@@ -1,5 +1,4 @@
 import type { CookieSerializeOptions } from "@fastify/cookie";
-import { parseCookie } from "cookie";
 import type { FastifyReply, FastifyRequest } from "fastify";
 
 /**
@@ -7,6 +6,9 @@ import type { FastifyReply, FastifyRequest } from "fastify";
  * is known to the person who signed in on it before.
  */
 type CookieKind = "session" | "form" | "device";
+const HTTP = "sliproad_";
+/** The prefix prevents other hosts of the domain from setting the cookie; it requires https. */
+const HTTPS = `__Host-${HTTP}`;
 
 /**
  * Values are read as they are: ours need no encoding, and a decoder fails at others in some
@@ -16,9 +18,16 @@ const AS_IS = { decode: (text: string) => text };
 /** For the framework, whose types do not know the option. */
 export const COOKIE_OPTIONS = { parseOptions: AS_IS as object };
 
-/** Of requests that the framework has not parsed. */
-export function parseCookies(header: string): Record<string, string | undefined> {
-  return parseCookie(header, AS_IS);
+/**
+ * Before the framework has parsed them: a header can have thousands of cookies, and every request
+ * is looked at. The first of that name, as the framework takes it.
+ */
+export function findCookie(
+  header: string,
+  public_url: string,
+  kind: CookieKind,
+): string | undefined {
+  return FIND[isHttps(public_url) ? "https" : "http"][kind].exec(header)?.[1];
 }
 
 export function readCookie(
@@ -45,9 +54,8 @@ export function clearCookie(reply: FastifyReply, public_url: string, kind: Cooki
   reply.clearCookie(cookieName(public_url, kind), cookieOptions(public_url));
 }
 
-/** The prefix prevents other hosts of the domain from setting the cookie; it requires https. */
 export function cookieName(public_url: string, kind: CookieKind): string {
-  return `${isHttps(public_url) ? "__Host-" : ""}sliproad_${kind}`;
+  return `${isHttps(public_url) ? HTTPS : HTTP}${kind}`;
 }
 
 // Lax, not strict: a user who follows a link, for example from an e-mail, is still signed in.
@@ -57,4 +65,11 @@ function cookieOptions(public_url: string): CookieSerializeOptions {
 
 function isHttps(public_url: string): boolean {
   return public_url.startsWith("https:");
+}
+
+const FIND = { http: findBy(HTTP), https: findBy(HTTPS) };
+
+function findBy(prefix: string): Record<CookieKind, RegExp> {
+  const find = (kind: CookieKind) => new RegExp(`(?:^|;)[ \\t]*${prefix}${kind}=([\\w.-]*)`);
+  return { session: find("session"), form: find("form"), device: find("device") };
 }
