@@ -53,6 +53,9 @@ const LONG_TESTS = [
   "test/offramps/documents/replaced-documents.test.ts",
   "test/platform/encryption/encryption.test.ts",
   "test/reports/exports.test.ts",
+  "test/webhooks/long-queues.test.ts",
+  "test/cli/archive.test.ts",
+  "test/invoices/payments/large-invoices.test.ts",
 ];
 const long = process.env.LONG_TESTS;
 

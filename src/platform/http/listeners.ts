@@ -4,7 +4,7 @@ import type { FastifyInstance } from "fastify";
 import { runForNobody } from "../db/caller-context.ts";
 
 /** One socket accepts one connection in a turn of the event loop. */
-const LISTENERS = 128;
+const LISTENERS = 64;
 
 type Place = { host: string; port: number };
 
