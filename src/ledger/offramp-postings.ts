@@ -1,7 +1,7 @@
 import type { RecordKey } from "../platform/db/rows.ts";
 import { minOf } from "../platform/money.ts";
 import { bankAt, type NewEntry, owedTo, payoutPending } from "./model.ts";
-import { entry } from "./posting-kinds.ts";
+import { entry, type Line } from "./posting-kinds.ts";
 
 export type QuoteMoney = RecordKey & {
   user_id: string;
@@ -33,14 +33,31 @@ export function offrampFunded(offramp: OfframpMoney): NewEntry {
 }
 
 export function payoutInstructed(offramp: OfframpMoney): NewEntry {
-  const { deposit_token: token, token_amount, destination_currency: currency } = offramp;
+  const { deposit_token: token, token_amount } = offramp;
   return entry("payout_instructed", offramp, `instruct:${offramp.id}`, [
     [payoutPending(offramp.id), token, token_amount],
+    ...convertedLines(offramp),
+  ]);
+}
+
+/** Both at once, for an offramp whose gates are open when it is funded. */
+export function payoutFunded(offramp: OfframpMoney): NewEntry {
+  const { deposit_token: token, token_amount } = offramp;
+  return entry("payout_funded", offramp, offrampFunded(offramp).key, [
+    ["deposit_clearing", token, token_amount],
+    ...convertedLines(offramp),
+  ]);
+}
+
+/** The tokens become the payout and its fee. */
+function convertedLines(offramp: OfframpMoney): Line[] {
+  const { deposit_token: token, token_amount, destination_currency: currency } = offramp;
+  return [
     ["fx_position", token, -token_amount],
     ["fx_position", currency, offramp.destination_amount + offramp.fee],
     [payoutPending(offramp.id), currency, -offramp.destination_amount],
     ["fees", currency, -offramp.fee],
-  ]);
+  ];
 }
 
 /** `bank_account` is the account of ours that paid it. */

@@ -7,6 +7,13 @@ export type Posting = {
   lines: readonly { side: "debit" | "credit"; account: string; amount: string }[];
 };
 
+const CONVERTED = [
+  credit("fx_position", "the offramp's token amount"),
+  debit("fx_position", "the payout and its fee, in the destination currency"),
+  credit("payout_pending:<offramp>", "the payout"),
+  credit("fees", "the fee, if any"),
+];
+
 /**
  * Every kind of entry, in words: one row per transition that moves money. The functions of the
  * `*-postings.ts` files write the entries (a test compares them); the reference page is generated
@@ -35,13 +42,12 @@ export const POSTINGS = {
   payout_instructed: {
     when: "The first payout attempt is recorded.",
     key: "instruct:<offramp>",
-    lines: [
-      debit("payout_pending:<offramp>", "the offramp's token amount"),
-      credit("fx_position", "the offramp's token amount"),
-      debit("fx_position", "the payout and its fee, in the destination currency"),
-      credit("payout_pending:<offramp>", "the payout"),
-      credit("fees", "the fee, if any"),
-    ],
+    lines: [debit("payout_pending:<offramp>", "the offramp's token amount"), ...CONVERTED],
+  },
+  payout_funded: {
+    when: "Both at once: every gate is open when the amount is reserved.",
+    key: "fund:<offramp>",
+    lines: [debit("deposit_clearing", "the offramp's token amount"), ...CONVERTED],
   },
   payout_booked: {
     when: "The bank confirms the payment.",
@@ -303,12 +309,14 @@ function credit(account: string, amount: string) {
   return { side: "credit", account, amount } as const;
 }
 
+export type Line = readonly [ledger_account: string, currency: string, amount: bigint];
+
 /** A part of zero, such as no fee, gets no line. */
 export function entry(
   kind: PostingKind,
   { account_id }: { account_id: string },
   key: string,
-  lines: readonly (readonly [ledger_account: string, currency: string, amount: bigint])[],
+  lines: readonly Line[],
 ): NewEntry {
   const present = lines
     .filter(([, , amount]) => amount !== 0n)

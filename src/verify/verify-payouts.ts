@@ -3,6 +3,7 @@ import { bankAt, type Entry, type NewEntry, owedTo, payoutPending } from "../led
 import {
   offrampFunded,
   payoutBooked,
+  payoutFunded,
   payoutInstructed,
   payoutRerouted,
   payoutReturned,
@@ -87,9 +88,9 @@ function checkEntries(
 ): string | null {
   const given_back = expectedGiveBack(offramp, payouts);
   if (typeof given_back === "string") return given_back;
+  const is_joined = entries.some(({ kind }) => kind === "payout_funded");
   const possible: NewEntry[] = [
-    offrampFunded(offramp),
-    payoutInstructed(offramp),
+    ...(is_joined ? [payoutFunded(offramp)] : [offrampFunded(offramp), payoutInstructed(offramp)]),
     ...given_back,
     ...payouts.flatMap((payout) => [
       payoutBooked(offramp, payout.attempt, payout.bank_account),
@@ -227,7 +228,7 @@ function checkPlace(offramp: Offramp, entries: readonly Entry[]): string | null 
   const converted = -sum(of("offramp_failed_after_return"), "fx_position", currency);
   const refunded = reversed + converted;
   const given_back = -sum(entries, owedTo(offramp.user_id, offramp.deposit_token_chain), token);
-  const is_instructed = of("payout_instructed").length > 0;
+  const is_instructed = of("payout_instructed", "payout_funded").length > 0;
   const short = -sum(entries, "short_deposits", token);
   const adds_up = is_instructed
     ? pending_token === 0n && paid + pending + refunded - costs === destination_amount

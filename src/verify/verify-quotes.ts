@@ -120,7 +120,8 @@ const RECORDS: readonly { kinds: readonly PostingKind[]; record: string }[] = [
   },
   {
     kinds: [
-      ...["offramp_funded", "payout_instructed", "payout_booked", "payout_returned"],
+      ...["offramp_funded", "payout_instructed", "payout_funded"],
+      ...["payout_booked", "payout_returned"],
       ...["offramp_failed_before_instruction", "offramp_failed_after_instruction"],
       ...["offramp_failed_after_return", "payout_rerouted"],
     ] as PostingKind[],

@@ -18,6 +18,7 @@ import {
   offrampFailedBeforeInstruction,
   offrampFunded,
   payoutBooked,
+  payoutFunded,
   payoutInstructed,
   payoutRerouted,
   payoutReturned,
@@ -96,6 +97,7 @@ const every = fc
       quote_funded: quoteFunded(quote, amount),
       offramp_funded: offrampFunded(offramp),
       payout_instructed: payoutInstructed(offramp),
+      payout_funded: payoutFunded(offramp),
       payout_booked: payoutBooked(offramp, attempt, "account"),
       payout_returned: payoutReturned(offramp, attempt, amount, "account"),
       payout_rerouted: payoutRerouted(offramp, attempt, missing),
@@ -183,7 +185,11 @@ describe("every posting", () => {
       every.filter(({ payout_instructed }) => payout_instructed.lines.length === 5),
       1,
     );
-    for (const kind of ["payout_instructed", "offramp_failed_after_instruction"] as const) {
+    for (const kind of [
+      "payout_instructed",
+      "payout_funded",
+      "offramp_failed_after_instruction",
+    ] as const) {
       const table = POSTINGS[kind].lines;
       expect(wordsOf(first![kind])).toEqual(table.map(({ side, account }) => `${side} ${account}`));
     }

@@ -90,11 +90,7 @@ test("a payout's history has every change, every posting, and who caused them", 
   // The key created it; what followed is background work.
   expect(changes.map(({ who }) => who)).toEqual([await keyOf(), null, null, null]);
   const postings = history.filter(({ kind }) => kind === "posting").reverse();
-  expect(postings.map(({ what }) => what)).toEqual([
-    "offramp_funded",
-    "payout_instructed",
-    "payout_booked",
-  ]);
+  expect(postings.map(({ what }) => what)).toEqual(["payout_funded", "payout_booked"]);
   expect(postings.at(-1)).toMatchObject({
     why: "The bank confirms the payment.",
     lines: [

@@ -4,7 +4,7 @@ import { findLastEvents } from "../../events/last-events.ts";
 import { listNamedAccounts } from "../../invoices/payments/named-accounts.ts";
 import { findPayables, type Payable } from "../../invoices/payments/payments.ts";
 import type { NewEntry } from "../../ledger/model.ts";
-import { offrampFunded, payoutInstructed } from "../../ledger/offramp-postings.ts";
+import { offrampFunded, payoutFunded, payoutInstructed } from "../../ledger/offramp-postings.ts";
 import { postEntries } from "../../ledger/post-entries.ts";
 import {
   type PaymentDetail,
@@ -78,7 +78,8 @@ export async function assessOfframps(
   const locked = await lockForGates(tx, deps, keys, just_seen);
   const judge = await loadJudge(tx, deps, locked, now);
   const assessed = locked.offramps.filter(isAssessed).map((entry) => assessOne(entry, judge, now));
-  recordAssessed(tx, deps, { changes: [], entries: [] }, assessed, now);
+  const entries = instructedOf(assessed).map(payoutInstructed);
+  recordAssessed(tx, deps, { before: [], entries }, assessed, now);
   return waitingOf(assessed);
 }
 
@@ -97,8 +98,14 @@ export async function fundAndAssess(
   const funded = unfunded.map((entry) => fundOne(entry, now));
   const judge = await loadJudge(tx, deps, { offramps: funded, gates }, now);
   const assessed = funded.map((entry) => assessOne(entry, judge, now));
-  const entries = funded.map(({ offramp }) => offrampFunded(offramp));
-  recordAssessed(tx, deps, { changes: funded, entries }, assessed, now);
+  const instructed = instructedOf(assessed);
+  const instructed_ids = new Set(instructed.map(({ id }) => id));
+  const entries = funded
+    .map(({ offramp }) => offramp)
+    .filter(({ id }) => !instructed_ids.has(id))
+    .map(offrampFunded)
+    .concat(instructed.map(payoutFunded));
+  recordAssessed(tx, deps, { before: funded, entries }, assessed, now);
   const waiting = waitingOf(assessed);
   const later = funded.flatMap(({ offramp: { account_id, id } }) => {
     const due_at = waiting.get(id);
@@ -141,22 +148,25 @@ function waitingOf(assessed: readonly Assessed[]): Map<string, Date> {
   return new Map(assessed.flatMap((one) => ("again_at" in one ? [[one.id, one.again_at]] : [])));
 }
 
+function instructedOf(assessed: readonly Assessed[]): Offramp[] {
+  return assessed.flatMap((one) => ("instructed" in one ? [one.instructed.offramp] : []));
+}
+
 /** Writes what was decided, after what the same transaction did to the offramps before. */
 function recordAssessed(
   tx: Transaction,
   { renderer }: OfframpAssessDeps,
-  before: { changes: readonly ChangedOfframp[]; entries: readonly NewEntry[] },
+  { before, entries }: { before: readonly ChangedOfframp[]; entries: readonly NewEntry[] },
   assessed: readonly Assessed[],
   now: Date,
 ): void {
   const instructions = assessed.flatMap((one) => ("instructed" in one ? [one.instructed] : []));
-  const instructed = instructions.map(({ offramp }) => offramp);
   const waiting = assessed.flatMap((one) => ("change" in one && one.change ? [one.change] : []));
   const lapsed = assessed.flatMap((one) => ("lapsed" in one ? [one.lapsed] : []));
   enqueueTasks(tx, FAIL_LAPSED_TASK, lapsed, now);
-  recordChanges(tx, renderer, [...before.changes, ...instructions, ...waiting], now);
-  recordInstructions(tx, instructed, now);
-  postEntries(tx, [...before.entries, ...instructed.map(payoutInstructed)], now);
+  recordChanges(tx, renderer, [...before, ...instructions, ...waiting], now);
+  recordInstructions(tx, instructedOf(assessed), now);
+  postEntries(tx, entries, now);
 }
 
 function isChanged(offramp: Offramp, change: Partial<Offramp>): boolean {

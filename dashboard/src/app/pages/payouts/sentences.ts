@@ -59,6 +59,7 @@ const POSTINGS: Readonly<Record<string, string>> = {
   quote_funded: "Coins set aside for the quote",
   offramp_funded: "Coins set aside for this payout",
   payout_instructed: "Coins exchanged, fee taken",
+  payout_funded: "Coins set aside and exchanged, fee taken",
   payout_booked: "Money left the bank account",
   payout_returned: "Money back in the bank account",
   payout_rerouted: "Cost of the return covered",
