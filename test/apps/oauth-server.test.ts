@@ -15,6 +15,7 @@ import {
   letIn,
   Person,
   post,
+  REDIRECT_URI,
   refresh,
 } from "../harness/oauth.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
@@ -252,6 +253,28 @@ describe("limits", () => {
     const refused = await ask(4000);
     expect([refused.status, await refused.text()]).toEqual([400, expect.stringContaining(text)]);
     expect(await (await ask(90)).text()).not.toContain("at most 100");
+  });
+
+  test("400 for an authorization with a long URL, of which nothing is stored", async () => {
+    const stored = async () =>
+      (await server.db.database.query("select from oauth_artifacts where model = 'Interaction'"))
+        .length;
+    const ask = (state_length: number) =>
+      fetch(
+        `${server.url}/authorize?${new URLSearchParams({
+          ...{ client_id: client.id, redirect_uri: REDIRECT_URI, response_type: "code" },
+          ...{ scope: "openid", code_challenge: "x".repeat(43), code_challenge_method: "S256" },
+          state: "s".repeat(state_length),
+        })}`,
+        { redirect: "manual" },
+      );
+    const before = await stored();
+    const refused = await ask(4_000);
+    const text = expect.stringContaining("Send a URL of at most 4096 characters.");
+    expect([refused.status, await refused.text()]).toEqual([400, text]);
+    expect(await stored()).toBe(before);
+    expect((await ask(3_000)).status).toBe(303);
+    expect(await stored()).toBe(before + 1);
   });
 
   test("after too many wrong secrets from one IP address, the correct one is refused too", async () => {

@@ -7,6 +7,8 @@ const FORWARDED = /^(forwarded|x-forwarded-.*)$/;
 
 /** The library needs time that grows with the square of their number. */
 const PARAMETERS_MAX = 100;
+/** It stores the parameters of an authorization, which anybody may send, until the person is back. */
+const URL_LENGTH_MAX = 4_096;
 
 /**
  * The request as the OAuth library must see it: under the public URL, whatever host the caller
@@ -21,6 +23,9 @@ export function replayRequest(
   const { raw } = request;
   if ((raw.url ?? "").split("&").length > PARAMETERS_MAX) {
     throw new Refusal("bad_request", `Send at most ${PARAMETERS_MAX} query parameters.`);
+  }
+  if ((raw.url ?? "").length > URL_LENGTH_MAX) {
+    throw new Refusal("bad_request", `Send a URL of at most ${URL_LENGTH_MAX} characters.`);
   }
   const kept = Object.entries(raw.headers).filter(([name]) => !FORWARDED.test(name));
   const replayed = new IncomingMessage(raw.socket);
