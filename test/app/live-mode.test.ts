@@ -218,6 +218,36 @@ describe("sliproad doctor --live", () => {
   });
 });
 
+describe("what the sandbox accepts, and live mode refuses", () => {
+  it("documents and webhooks by http, and transfers on another network", async () => {
+    const user_id = await addUser(server);
+    const quote_id = await addQuote(server, user_id);
+    const fieldsOf = async (path: string, body: object) => {
+      const { status, body: answer } = await server.call("POST", path, body);
+      expect(status).toBe(422);
+      return answer.errors.map(({ field, code }: Record<string, string>) => [field, code]);
+    };
+    const submitted_url = "http://documents.example/invoice.pdf";
+    const item = {
+      payment_detail_id: await addPaymentDetail(server, user_id, "eur"),
+      ...{ destination_amount: 100, destination_currency: "eur" },
+      supporting_document_attributes: { submitted_url },
+    };
+    const quote_path = `/users/${user_id}/quotes/${quote_id}`;
+    expect(await fieldsOf(`${quote_path}/offramps`, { offramps: [item] })).toEqual([
+      ["offramps[0].supporting_document_attributes.submitted_url", "record_invalid"],
+    ]);
+    const app = { name: "Receiver", webhook_url: "http://receiver.example/hook" };
+    expect(await fieldsOf("/apps", { app })).toEqual([["app.webhook_url", "record_invalid"]]);
+    const tx_id = `0x${"ab".repeat(32)}`;
+    const crypto_transfer = { tx_id, blockchain: "polygon", network: "mainnet" };
+    expect(await fieldsOf(`${quote_path}/execute`, { quote: { crypto_transfer } })).toContainEqual([
+      "quote.crypto_transfer.network",
+      "record_invalid",
+    ]);
+  });
+});
+
 describe("what no adapter serves is not offered", () => {
   it("by GET /fees and GET /payment_detail_requirements", async () => {
     const { fees, onramp_fees } = good(await server.call("GET", "/fees"));

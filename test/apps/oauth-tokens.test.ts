@@ -168,6 +168,24 @@ describe("client credentials", () => {
     expect(me.body).toEqual({ user: null, account: { id: server.account_id, name: "demo" } });
   });
 
+  test("an Idempotency-Key has no effect: every request gets its own token", async () => {
+    const { id, secret } = machine;
+    const request = async () => {
+      const answer = await server.call("POST", TOKEN_PATH, undefined, {
+        raw: `grant_type=client_credentials&client_id=${id}&client_secret=${secret}`,
+        headers: {
+          "content-type": "application/x-www-form-urlencoded",
+          "idempotency-key": "token-twice",
+        },
+        key: null,
+      });
+      expect(answer.status).toBe(200);
+      expect(answer.headers.get("idempotent-replayed")).toBeNull();
+      return answer.body.access_token;
+    };
+    expect(await request()).not.toBe(await request());
+  });
+
   test("credentials in a form, in JSON and in the header are the same", async () => {
     const fields = { ...CREDENTIALS, client_id: machine.id, client_secret: machine.secret };
     const audience = "accounts";

@@ -886,6 +886,25 @@ describe("health", () => {
     }
   });
 
+  it.each([
+    [2_000, 200],
+    [2_001, 503],
+    [-2_001, 503],
+  ])("readyz with a clock that differs from the database's by %i ms: %i", async (ms, status) => {
+    const difference = vi.spyOn(server.core.clock, "difference_ms").mockReturnValue(ms);
+    try {
+      const ready = await server.call("GET", "/readyz");
+      expect(ready.status).toBe(status);
+      expect(ready.body.problems).toEqual(
+        status === 200
+          ? undefined
+          : ["This machine's clock differs from the database's by more than 2 seconds."],
+      );
+    } finally {
+      difference.mockRestore();
+    }
+  });
+
   it("readyz is 503 with the reason if no worker runs, or a migration is missing", async () => {
     const idle = await startTestServer();
     const { database } = idle.db;
