@@ -1938,6 +1938,7 @@ create table screening_matches (
   constraint screening_matches_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
 );
 CREATE INDEX screening_matches_by_user ON public.screening_matches USING btree (user_id, id);
+CREATE INDEX screening_matches_list ON public.screening_matches USING btree (id);
 CREATE UNIQUE INDEX screening_matches_pair ON public.screening_matches USING btree (account_id, record_id, list, entry_id, entry_digest, person_digest);
 CREATE INDEX screening_matches_status ON public.screening_matches USING btree (status, id);
 CREATE INDEX screening_matches_user ON public.screening_matches USING btree (account_id, user_id);
