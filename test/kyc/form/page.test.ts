@@ -1,5 +1,6 @@
 import { deflateSync } from "node:zlib";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { findMissing } from "../../../src/kyc/check-identity.ts";
 import { DAY_MS } from "../../../src/platform/durations.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
 import {
@@ -213,6 +214,22 @@ describe("submission", () => {
         ...["identity.state", "identity.postcode", "identity.date_of_birth"],
         ...["files.document_front", "files.document_back", "files.selfie"],
       ]),
+    );
+  });
+
+  it("refuses a country that is not served, wherever it was accepted before", async () => {
+    const { page } = await begin();
+    await page.fill();
+    const refused = await page.save({ country: "KP" });
+    expect([refused.status, refused.body.errors]).toEqual([
+      422,
+      [expect.objectContaining({ field: "identity.country", code: "country_not_supported" })],
+    ]);
+    const { catalogue } = server.core;
+    const before = { ...LIVING, country: "KP" };
+    const found = findMissing(catalogue, "individual", before, {}, "2026-01-01");
+    expect(found).toContainEqual(
+      expect.objectContaining({ field: "identity.country", code: "country_not_supported" }),
     );
   });
 
