@@ -206,7 +206,7 @@ function detailsOf(
 
 /** A 2xx response that is not from the service. */
 function unexpected(what: string, details: AnswerDetails & { cause?: unknown }): SliproadError {
-  const message = `The answer ${what}; check baseUrl and what stands between.`;
+  const message = `The answer ${what}; check baseUrl and any proxy in between.`;
   return new SliproadError("answer_unreadable", message, details);
 }
 

@@ -120,7 +120,7 @@ async function readWhole(
   const { ok, status, headers } = answer;
   const text = await limit.within(() => readText(answer));
   if (text !== null) return { ok, status, headers, text };
-  const message = "The answer is larger than 64 MiB; check baseUrl and what stands between.";
+  const message = "The answer is larger than 64 MiB; check baseUrl and any proxy in between.";
   const request_id = headers.get("x-request-id");
   throw new SliproadError("answer_unreadable", message, { status, request_id, idempotency_key });
 }

@@ -99,7 +99,7 @@ async function settle(
   { reason, ...options }: SettleOptions,
 ): Promise<{ payments: number; proposal: Proposed }> {
   const item = readItemId(id);
-  if (!item) throw new StartupError(`${id} is no id of sliproad banks list, such as line-12.`);
+  if (!item) throw new StartupError(`${id} is not an id of sliproad banks list, such as line-12.`);
   const found = readFound(options);
   const { database, clock } = core;
   const change = bankItemChange(core.index_key);

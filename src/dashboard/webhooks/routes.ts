@@ -161,7 +161,8 @@ function addTestEvent(addRoute: AddRoute, deps: ModuleCore): void {
       const keys = { id: newId(now), other_id: newId(now), now };
       const sample = { name, body: sampleEvent(name, null, keys), app_id: endpoint.id };
       const sent = await sendSample({ database, keyring: deps.keyring }, account_id, sample, now);
-      if (sent === 0) throw new Refusal("invalid_transition", `It did not choose ${name}.`);
+      if (sent === 0)
+        throw new Refusal("invalid_transition", `The application does not receive ${name} events.`);
       wake();
       return JSON.stringify({ sent });
     },

@@ -39,7 +39,7 @@ export const bankItemChange = (index_key: Buffer): ControlledChange<BankItemSett
 });
 
 function itemOf(id: string) {
-  return readItemId(id) ?? refuse(`${id} is no id of sliproad banks list, such as line-12.`);
+  return readItemId(id) ?? refuse(`${id} is not an id of sliproad banks list, such as line-12.`);
 }
 
 function describe(id: string, settlement: Settlement): Description {

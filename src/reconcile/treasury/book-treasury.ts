@@ -114,7 +114,8 @@ async function prepareLine(
   { number, as }: Extract<TreasuryBooking, { what: "line" }>,
 ): Promise<Prepared> {
   const line = await lockWaitingLine(session, number);
-  if (!line) return refuse(`There is no line-${number}, or it is in the books.`);
+  if (!line)
+    return refuse(`There is no open line-${number}: it does not exist, or is booked already.`);
   const { bank_account, currency, entry_key, part } = line;
   const amount = signedAmount(line);
   const post = as === "fee" ? bankFee : bankTransfer;

@@ -160,7 +160,7 @@ describe("what matches nothing", () => {
       "select message_id from bank_files",
     )) as [{ message_id: string }];
     expect(await settle(booking!, { file, batch: null })).toContain("another amount");
-    expect(await settle(booking!, { file, batch: 7 })).toContain("There is no such file");
+    expect(await settle(booking!, { file, batch: 7 })).toContain("There is no file or batch");
     expect(await settle(booking!, { file, batch: 1 })).toBeNull();
     expect(await answers()).toMatchObject([{ kind: "booked", amount: 100n }]);
   });

@@ -93,8 +93,8 @@ export async function prepareSettlement(
   if (type === "status") return prepareStatus(session, number, found);
   if (found !== null) {
     return type === "return"
-      ? "A return is about no payment; leave out all options."
-      : "A correction names its payment; leave out all options.";
+      ? "A returned deposit has no payment; leave out all options."
+      : "A correction has its payment already; leave out all options.";
   }
   if (type === "correction") return { ...NOTHING_KNOWN, answers: [] };
   const row = await lockHandReturn(session, number);
@@ -123,9 +123,9 @@ async function prepareLine(
 /** Why a line cannot become a deposit; null if it can. */
 async function findNoDeposit(session: Session, line: OpenLine): Promise<string | null> {
   if (line.kind !== "incoming" && line.kind !== "returned") {
-    return "Only money that came in is a deposit; settle it without --deposit.";
+    return "Only a credit can be a deposit; settle this one without --deposit.";
   }
-  if (line.booked_on === null) return "This credit has no date: it is no deposit.";
+  if (line.booked_on === null) return "This credit has no date, so it cannot be kept as a deposit.";
   // Else the deposit that was to go back is still in the books, and this would be a second one.
   const is_in_books = await existsUnbookedReturn(session, line.number);
   return is_in_books
@@ -154,7 +154,7 @@ function answersOf(line: OpenLine, payments: readonly KnownPayment[]): BankAnswe
   }
   const [payment] = payments;
   if ((line.kind !== "incoming" && line.kind !== "returned") || payments.length !== 1) {
-    return "A line of this kind is about no payment; settle it without --payment or --file.";
+    return "A line of this kind has no payment; settle it without --payment or --file.";
   }
   const { amount, currency, bank_account } = line;
   const is_told = payment!.scheme === "ach" && amount === payment!.amount;
@@ -170,7 +170,7 @@ async function prepareStatus(
 ): Promise<Settlement | string> {
   const status = await lockOpenStatus(session, number);
   if (!status) return NONE;
-  if (found === "deposit") return "A status is no money; leave out --deposit.";
+  if (found === "deposit") return "A status report is not a credit; leave out --deposit.";
   const payments = found === null ? [] : await listFound(session, found);
   if (typeof payments === "string") return payments;
   const reasons = status.reason_codes.map((code) => ({ code, text: null }));
@@ -195,5 +195,5 @@ async function listFound(session: Session, found: FoundPayments): Promise<KnownP
     ({ batch_number }) => found.batch === null || found.batch === batch_number,
   );
   if (payments.some(({ is_at_bank }) => !is_at_bank)) return "The bank does not have that file.";
-  return payments.length > 0 ? payments : "There is no such file, or batch of a file.";
+  return payments.length > 0 ? payments : "There is no file or batch of a file with this id.";
 }
