@@ -51,6 +51,21 @@ it("a re-route of a payout that went by approval counts", async () => {
   proposalIn(await story.reroute(story.payment_detail_id, third));
 });
 
+it("reviews of documents need approval by their single amount only, and do not count", async () => {
+  await advance(server, 25 * HOUR_MS);
+  const items = [{ amount: AMOUNT }, { amount: AMOUNT }, { amount: AMOUNT }];
+  const story = await openStory(server, items);
+  for (const id of story.offramp_ids) {
+    await story.upload(id);
+    const path = `/offramps/${id}/supporting-documents`;
+    const supporting_document = { status: "approved" };
+    const { offramp } = good(await server.call("PATCH", path, { supporting_document }));
+    expect(offramp.supporting_document.status).toBe("approved");
+  }
+  const user = await addOwedUser(server, 2000);
+  expect(good(await user.refund(1010)).refund.status).toBe("pending");
+});
+
 it("sliproad verify finds no problems after these tests", async () => {
   expect(await findFault(server)).toBeNull();
 });
