@@ -40,8 +40,9 @@ export async function lockBankExceptions(
   tx: Session,
   ids: readonly string[],
 ): Promise<BankException[]> {
+  // Exceptions only: all other answers, one for each payout, have no index by their id.
   const owners = await tx.query<RecordKey>(
-    "select account_id, id from bank_answers where id = any($1::uuid[])",
+    "select account_id, id from bank_answers where id = any($1::uuid[]) and outcome <> 'applied'",
     [ids],
   );
   const wanted = distinctSetOf(tx, "wanted", "account_id uuid, id uuid", owners);
