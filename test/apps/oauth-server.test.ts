@@ -4,7 +4,9 @@ import { promisify } from "node:util";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { SWEEP_OAUTH_TASK } from "../../src/apps/oauth/tasks.ts";
 import { attemptTime } from "../../src/platform/attempts/attempts.ts";
+import { ConnectionTurns } from "../../src/platform/db/connection-turns.ts";
 import { DAY_MS } from "../../src/platform/durations.ts";
+import { Refusal } from "../../src/platform/errors.ts";
 import {
   addApp,
   addMember,
@@ -213,6 +215,16 @@ describe("deployment", () => {
     const run = promisify(execFile);
     const { stdout, stderr } = await run(process.execPath, ["--input-type=module", "-e", program]);
     expect(stdout + stderr).toBe("");
+  });
+
+  test("a client that leaves while it waits for the database is no error of ours", async () => {
+    const leaves = vi.spyOn(ConnectionTurns.prototype, "take");
+    leaves.mockRejectedValueOnce(new Refusal("bad_request"));
+    const before = log_lines.length;
+    const answer = await fetch(`${server.url}/authorize?client_id=${client.id}`);
+    leaves.mockRestore();
+    expect([answer.status, answer.headers.get("retry-after")]).toEqual([503, "2"]);
+    expect(log_lines.slice(before).filter((line) => line.includes('"level":50'))).toEqual([]);
   });
 
   test("a client that disconnects before its answer is no error of ours", async () => {

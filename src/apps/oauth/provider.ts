@@ -7,7 +7,7 @@ import { isSameToken, type MemberSession, sessionMs } from "../../accounts/sign-
 import { findPersonById } from "../../accounts/store.ts";
 import { DatabaseUnavailableError } from "../../platform/db/outages.ts";
 import { Refusal } from "../../platform/errors.ts";
-import { isReaderGone } from "../../platform/http/log-failure.ts";
+import { isReaderGone, logFailure } from "../../platform/http/log-failure.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { makeCredential } from "../../platform/named-credentials.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
@@ -85,7 +85,8 @@ export async function createProvider(
   // An unavailable database is no fault of this code, nor is a caller of whom too many requests
   // wait for it: retrying helps.
   provider.on("server_error", (ctx, error) => {
-    deps.log.error({ err: error }, "oauth failed");
+    const is_refused = error instanceof Refusal && error.status < 500;
+    if (!is_refused) logFailure(deps, error, "oauth failed");
     if (!(error instanceof DatabaseUnavailableError || error instanceof Refusal)) return;
     ctx.status = 503;
     ctx.set("Retry-After", "2");

@@ -7,7 +7,7 @@ const FORWARDED = /^(forwarded|x-forwarded-.*)$/;
 
 /** The library needs time that grows with the square of their number. */
 const PARAMETERS_MAX = 100;
-/** It stores the parameters of an authorization, which anybody may send, until the person is back. */
+/** What an authorization asks for is stored until the person is back, and anybody may ask. */
 const URL_LENGTH_MAX = 4_096;
 
 /**

@@ -1,16 +1,20 @@
-import type { FastifyRequest } from "fastify";
 import { NoTurnError } from "../db/outages.ts";
 import { Refusal } from "../errors.ts";
+import type { TaskLog } from "../tasks/task-log.ts";
 
 /** Logs a request that was answered with 500 or above. */
-export function logFailure(request: FastifyRequest, error: unknown, message: string): void {
+export function logFailure(
+  { log }: { log: Pick<TaskLog, "error" | "warn"> },
+  error: unknown,
+  message: string,
+): void {
   const reason = whyTooMuch(error);
   if (reason === null) {
-    request.log.error({ err: error }, message);
+    log.error({ err: error }, message);
     return;
   }
   // Relevant to an operator if there are many, but nothing failed: no stack, no error.
-  request.log.warn({ error_code: "unavailable", reason }, "temporarily refused");
+  log.warn({ error_code: "unavailable", reason }, "temporarily refused");
 }
 
 /** We are overloaded or stopping. A refusal with another cause comes from an underlying error. */
