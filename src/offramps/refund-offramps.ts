@@ -59,8 +59,8 @@ export function refundOfframps(
       if (quote_of.funded_at === null && now >= quote_of.expires_at) {
         const message =
           "The quote has expired, and its deposit pays all of its offramps or none: wait for the " +
-          "rest of the deposit. An hour after the expiry they fail, and the deposit is credited to " +
-          "the user's balance.";
+          "rest of the deposit. An hour after the expiry they fail, and the deposit is credited " +
+          "to the user's balance.";
         return { problems: [{ field: "offramp_id", code: "quote_expired", message }] };
       }
       const message = "The payout was refunded. Its money was credited to the user's balance.";

@@ -12,7 +12,7 @@ import {
   moveDepositToRest,
 } from "../onramps/deposits/move-deposits.ts";
 import { type CreditDeps, recordCredits } from "../onramps/deposits/record-credits.ts";
-import { findLines, lockDeposits, updateDeposits } from "../onramps/deposits/store.ts";
+import { findLine, lockDeposits, updateDeposits } from "../onramps/deposits/store.ts";
 import { isRateClose } from "../onramps/fund-onramp.ts";
 import {
   fundingProblem,
@@ -80,18 +80,21 @@ async function payIn(deps: OnrampForceDeps, onramp: Onramp): Promise<void> {
   const now = deps.clock.now();
   await refuseUnapproved(deps, onramp, now);
   const bank_reference = `SANDBOX-${newId(now)}`;
-  await insertSandboxCredit(deps.database, {
+  const line_of = {
     bank_account: sandboxBankAccount(onramp.fiat_currency),
     bank_reference,
     amount: onramp.deposit_amount,
     currency: onramp.fiat_currency,
+  };
+  await insertSandboxCredit(deps.database, {
+    ...line_of,
     text: "sandbox",
     payer_name: "Sandbox Payer (invented)",
     booked_at: now,
     created_by: onramp.account_id,
   });
   await recordCredits(deps, deps.clock);
-  const [line] = await findLines(deps.database, deps.operator_id, [bank_reference]);
+  const line = await findLine(deps.database, deps.operator_id, line_of);
   await changeLocked(deps, line!.id, {
     status: "matching",
     matched_by: "match",

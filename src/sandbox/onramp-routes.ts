@@ -2,7 +2,7 @@ import { isToken } from "../catalogue/chains.ts";
 import { minorDigits } from "../catalogue/currencies.ts";
 import { hasForbiddenCharacters, textOf } from "../catalogue/text.ts";
 import { recordCredits } from "../onramps/deposits/record-credits.ts";
-import { findLines, openDeposits } from "../onramps/deposits/store.ts";
+import { type BankLine, findLine, listLines, openDeposits } from "../onramps/deposits/store.ts";
 import { ONRAMP_STATUSES } from "../onramps/model.ts";
 import { renderDeposit, renderOnramp } from "../onramps/render.ts";
 import { FiatDepositAnswer, OnrampAnswer } from "../onramps/schemas.ts";
@@ -22,6 +22,8 @@ export type OnrampSandboxDeps = OnrampForceDeps & { wake: () => void };
 const TAG = "Sandbox";
 const TEXT_LENGTH_MAX = 140;
 const REFERENCE_LENGTH_MAX = 64;
+/** Of one reference, with different amounts. */
+const LINES_MAX = 100;
 /** Ten digits before the point: sums and differences of them are exact in JSON. */
 const AMOUNT_MAX = 1_000_000_000_000n;
 
@@ -81,23 +83,22 @@ function addDepositRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
       const now = clock.now();
       const name = `SANDBOX-${nameOnce(command(null), now)}`;
       const credit = checkDeposit(body.deposit, problems, { now, name });
-      const { bank_reference } = credit;
-      const known = await findLines(database, operator_id, [bank_reference]);
+      const known = await listLines(database, operator_id, credit, LINES_MAX);
       const isOfAnother = async () =>
         account_id !== operator_id &&
         (known.some((line) => isPaidToAnother(line, account_id)) ||
           (await existsCreditOfAnother(database, account_id, credit)));
       if (await isOfAnother()) throw Refusal.of([REFERENCE_TAKEN]);
+      const isSame = (line: BankLine) =>
+        line.amount === credit.amount && line.currency === credit.currency;
+      if (known.length === LINES_MAX && !known.some(isSame)) throw Refusal.of([REFERENCE_FULL]);
       await insertSandboxCredit(database, { ...credit, created_by: account_id });
       // Another account may have used it at the same time.
       if (await isOfAnother()) throw Refusal.of([REFERENCE_TAKEN]);
       await recordCredits(deps, clock);
       wake();
-      const lines = await findLines(database, operator_id, [bank_reference]);
-      const rows = lines.filter(
-        ({ amount, currency }) => amount === credit.amount && currency === credit.currency,
-      );
-      const [deposit] = await openDeposits(database, keyring, rows);
+      const row = await findLine(database, operator_id, credit);
+      const [deposit] = await openDeposits(database, keyring, row ? [row] : []);
       return renderDeposit(deposit!);
     },
   });
@@ -107,6 +108,12 @@ function addDepositRoute(addRoute: AddRoute, deps: OnrampSandboxDeps): void {
 function isPaidToAnother(line: { onramp_account_id: string | null }, account_id: string): boolean {
   return line.onramp_account_id !== null && line.onramp_account_id !== account_id;
 }
+
+const REFERENCE_FULL: Problem = {
+  field: "deposit.bank_reference",
+  code: "record_invalid",
+  message: `Send another reference: ${LINES_MAX} deposits with other amounts have this one.`,
+};
 
 const REFERENCE_TAKEN: Problem = {
   field: "deposit.bank_reference",

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { recordCredits } from "../../src/onramps/deposits/record-credits.ts";
-import { findDeposit, findLines } from "../../src/onramps/deposits/store.ts";
+import { findDeposit, listLines } from "../../src/onramps/deposits/store.ts";
 import { fundOnramp } from "../../src/onramps/fund-onramp.ts";
 import { READ_CREDITS_TASK } from "../../src/onramps/task-kinds.ts";
 import type { ChainPort } from "../../src/partners/chain/port.ts";
@@ -165,7 +165,7 @@ describe("two lines of the bank that contradict each other", { timeout: 90_000 }
     bank.receive(line);
     bank.receive({ ...line, amount: 100_400n });
     await runWith(core.database);
-    const listed = await findLines(core.database, server.account_id, [line.bank_reference]);
+    const listed = await listLines(core.database, server.account_id, line, 10);
     const conflict = listed.find((row) => row.is_conflict)!;
     // Two deposits for one onramp: the conflict is posted, comes second, and waits again.
     const onramp = await openOnramp(server);
@@ -179,7 +179,7 @@ describe("two lines of the bank that contradict each other", { timeout: 90_000 }
     expect(await findFault(server)).toBeNull();
 
     // The match decided about both: the other line was dismissed with it.
-    const after = await findLines(core.database, server.account_id, [line.bank_reference]);
+    const after = await listLines(core.database, server.account_id, line, 10);
     expect(after.map(({ status }) => status).sort()).toEqual(["dismissed", "unmatched"]);
     await Promise.all(listed.map(({ id }) => act(server, id, "dismiss")));
     for (const { id } of listed) {

@@ -14,7 +14,7 @@ import { enqueueTasks } from "../../platform/tasks/tasks.ts";
 import { findCodes } from "../store.ts";
 import { MOVE_DEPOSIT_TASK } from "../task-kinds.ts";
 import { findDepositCodes, meantCodes } from "./deposit-code.ts";
-import { findLines, insertFiatDeposits, type NewDeposit } from "./store.ts";
+import { type BankLine, insertFiatDeposits, listEarlierLines, type NewDeposit } from "./store.ts";
 
 export type CreditDeps = Pick<ModuleCore, "database" | "keyring"> & {
   bank: BankPort;
@@ -73,16 +73,15 @@ async function toDeposits(
   now: Date,
 ): Promise<NewDeposit[]> {
   const texts = credits.map(({ text }) => findDepositCodes(text));
-  const references = credits.map((credit) => credit.bank_reference);
   const [known_codes, lines] = await Promise.all([
     findCodes(
       tx,
       texts.flat().map(({ code }) => code),
     ),
-    findLines(tx, account_id, references),
+    listEarlierLines(tx, account_id, credits),
   ]);
   const by_code = new Map(known_codes.map((row) => [row.code, row]));
-  const by_reference = Map.groupBy<string, Line>(lines, lineName);
+  const by_reference = Map.groupBy(lines, lineName);
   const deposits: NewDeposit[] = [];
   for (const [at, credit] of credits.entries()) {
     const before = by_reference.get(lineName(credit)) ?? [];
@@ -113,16 +112,12 @@ async function toDeposits(
   return deposits;
 }
 
-type Line = Pick<BankCredit, "bank_account" | "bank_reference" | "amount" | "currency"> & {
-  booked_at: Date;
-};
-
-function lineName({ bank_account, bank_reference }: Line): string {
+function lineName({ bank_account, bank_reference }: BankLine): string {
   return `${bank_account}\n${bank_reference}`;
 }
 
 /** The same reference with another amount, currency or date is not the same line. */
-function isSameLine(line: Line, credit: Line): boolean {
+function isSameLine(line: BankLine, credit: BankLine): boolean {
   return (
     line.amount === credit.amount &&
     line.currency === credit.currency &&

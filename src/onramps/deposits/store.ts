@@ -1,5 +1,6 @@
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { findRow, listRows, setOf, updateRows } from "../../platform/db/rows.ts";
+import { DAY_MS } from "../../platform/durations.ts";
 import type { Keyring } from "../../platform/encryption/keyring.ts";
 import { sealedJson } from "../../platform/encryption/sealed-column.ts";
 import type { Page } from "../../platform/http/list.ts";
@@ -64,16 +65,72 @@ export async function insertFiatDeposits(
   return new Set(written.map((row) => row.id));
 }
 
-/** What the bank has reported under these references so far. */
-export function findLines(
+/** A line of a bank, apart from what its payer wrote. */
+export type BankLine = Pick<
+  FiatDeposit,
+  "bank_account" | "bank_reference" | "amount" | "currency" | "booked_at"
+>;
+type Reference = Pick<BankLine, "bank_account" | "bank_reference">;
+
+/** The first lines that the bank has reported under this reference. */
+export function listLines(
   session: Session,
   account_id: string,
-  references: readonly string[],
+  { bank_account, bank_reference }: Reference,
+  limit: number,
 ): Promise<FiatDepositRow[]> {
   return session.query<FiatDepositRow>(
-    `select * from fiat_deposits
-     where account_id = $1 and bank_reference = any($2::text[]) and part = 0`,
-    [account_id, references],
+    `select * from fiat_deposits where account_id = $1 and bank_account = $2
+       and bank_reference = $3 and part = 0 order by is_conflict limit $4`,
+    [account_id, bank_account, bank_reference, limit],
+  );
+}
+
+/** The line with this reference, amount and currency. */
+export function findLine(
+  session: Session,
+  account_id: string,
+  { bank_account, bank_reference, amount, currency }: Omit<BankLine, "booked_at">,
+): Promise<FiatDepositRow | undefined> {
+  const key = { account_id, bank_account, bank_reference, part: 0, amount, currency };
+  return findRow(session, "fiat_deposits", key);
+}
+
+/**
+ * Of each line the first one under its reference, and one that it repeats: of the same amount,
+ * currency and day. Not all of the reference: some banks give many payments the same.
+ */
+export function listEarlierLines(
+  session: Session,
+  account_id: string,
+  lines: readonly BankLine[],
+): Promise<BankLine[]> {
+  const days = lines.map(({ booked_at }) => Math.floor(booked_at.getTime() / DAY_MS) * DAY_MS);
+  const rows = lines.map((line, at) => ({
+    ...line,
+    day_begins: new Date(days[at]!),
+    day_ends: new Date(days[at]! + DAY_MS),
+  }));
+  const set = setOf(
+    session,
+    "t",
+    `bank_account text, bank_reference text, amount bigint, currency text,
+     day_begins timestamptz, day_ends timestamptz`,
+    rows,
+  );
+  const account = `$${set.values.length + 1}`;
+  const earlier = (condition: string) =>
+    `(select bank_account, bank_reference, amount, currency, booked_at from fiat_deposits
+      where account_id = ${account} and bank_account = t.bank_account
+        and bank_reference = t.bank_reference and part = 0 and ${condition} limit 1)`;
+  return session.query<BankLine>(
+    `select l.* from ${set.from} cross join lateral (
+       ${earlier("not is_conflict")}
+       union all
+       ${earlier(`is_conflict and amount = t.amount and currency = t.currency
+        and booked_at >= t.day_begins and booked_at < t.day_ends`)}
+     ) as l`,
+    [...set.values, account_id],
   );
 }
 

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { createDepositCode, isDepositCode } from "../../../src/onramps/deposits/deposit-code.ts";
 import { takeCredits } from "../../../src/onramps/deposits/record-credits.ts";
+import { listEarlierLines } from "../../../src/onramps/deposits/store.ts";
 import { createSandboxChain } from "../../../src/partners/chain/sandbox.ts";
 import { HOUR_MS, MINUTE_MS } from "../../../src/platform/durations.ts";
 import { createScriptedBank, type ScriptedBank } from "../../harness/scripted-bank.ts";
@@ -130,6 +131,35 @@ describe("a deposit that does not match waits for the operator", () => {
     expect(await findFault(server)).toBeNull();
     expect(good(await act(server, conflict.id, "dismiss")).deposit.status).toBe("dismissed");
     expectRefusal(await act(server, conflict.id, "return"), "invalid_transition");
+    expect(await findFault(server)).toBeNull();
+  });
+});
+
+describe("a reference that many lines have", () => {
+  it("is refused in sandbox above 100 amounts; a line that it has is still the same", async () => {
+    const line = { deposit_message: "nobody's", bank_reference: "many" };
+    const first = await receive(server, { ...line, amount: 1 });
+    const { core, account_id } = server;
+    const more = Array.from({ length: 99 }, (_, at) =>
+      credit(server, {
+        ...{ bank_account: "sandbox-usd", bank_reference: "many" },
+        amount: BigInt(at + 1_000),
+      }),
+    );
+    await takeCredits(
+      { ...core, bank: createScriptedBank().port, operator_id: account_id },
+      more,
+      core.clock.now(),
+    );
+    const refused = await server.call("POST", "/sandbox/deposits", {
+      deposit: { ...line, amount: 7, currency: "usd" },
+    });
+    expectRefusal(refused, "record_invalid");
+    expect(refused.body.errors[0].message).toContain("100 deposits");
+    expect(await receive(server, { ...line, amount: 1 })).toEqual(first);
+    // Whatever the number of lines, the next one is compared with two of them.
+    const earlier = await listEarlierLines(core.database, account_id, [more[50]!]);
+    expect(earlier.map(({ amount }) => amount)).toEqual([100n, 1_050n]);
     expect(await findFault(server)).toBeNull();
   });
 });
