@@ -18,10 +18,10 @@ import { type InvoiceKey, lockInvoices, openInvoices } from "../store.ts";
 import { CHECK_CLAIM_TASK } from "../task-kinds.ts";
 import {
   foreignTransfers,
-  isProven,
   isSameTransfer,
   judgeClaim,
   type PaymentClaim,
+  proofCheck,
   type TransferUsers,
 } from "./claim-model.ts";
 import {
@@ -176,8 +176,9 @@ async function settleFinal(
   }
   const withdrawn = withdraw(entry, users, claim, now);
   const own = withdrawn[0] ?? entry;
+  const isProven = proofCheck(invoice.id, history, claim.chain);
   for (const tracked of candidates) {
-    const is_proven = isProven(invoice.id, history, tracked);
+    const is_proven = isProven(tracked);
     if (!is_proven && invoice.status !== "paid") continue;
     const used = await upsertUsedTransfer(tx, invoice, tracked, is_proven);
     if (!used) continue;

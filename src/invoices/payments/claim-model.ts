@@ -3,7 +3,7 @@ import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
 import { minorDigits } from "../../catalogue/currencies.ts";
 import { lowerAscii } from "../../catalogue/text.ts";
 import { checkAddress } from "../../partners/chain/check-address.ts";
-import { isSignature, isSignedBy } from "../../partners/chain/check-signature.ts";
+import { isSignature, signerCheck } from "../../partners/chain/check-signature.ts";
 import type { ChainTransaction, WalletTransfer } from "../../partners/chain/port.ts";
 import { DAY_MS } from "../../platform/durations.ts";
 import type { Problem } from "../../platform/errors.ts";
@@ -43,6 +43,9 @@ export type PaymentClaim = {
 
 /** One token counts as one dollar. */
 const CLAIM_CURRENCY = "USD";
+
+/** Of one transaction, each at least the total of the invoice, to its own wallet. */
+const CANDIDATES_MAX = 100;
 
 /** How long a transfer may take to become final. */
 const CLAIM_LIFE_MS = DAY_MS;
@@ -137,18 +140,22 @@ export function judgeClaim(
   if (found.mined_before < payable_at) {
     return { reason: "The transfer was mined before the invoice became payable." };
   }
-  const candidates = whole.map((transfer) => toTracked(chain, tx_id, transfer, found.mined_at));
+  const candidates = whole
+    .slice(0, CANDIDATES_MAX)
+    .map((transfer) => toTracked(chain, tx_id, transfer, found.mined_at));
   return { candidates };
 }
 
-/** Whether the buyer has proved by signature that the sender's address is theirs. */
-export function isProven(
+/** Tells whether the buyer has proved by signature that a transfer's sender is theirs. */
+export function proofCheck(
   invoice_id: string,
   history: readonly InvoiceChange[],
-  { chain, from }: TrackedTransaction,
-): boolean {
+  chain: Chain,
+): (tracked: TrackedTransaction) => boolean {
   const signature = history.findLast(({ input }) => input?.txHash !== undefined)?.input?.signature;
-  return signature !== undefined && isSignedBy(chain, from, invoice_id, signature);
+  if (signature === undefined) return () => false;
+  const isSigner = signerCheck(chain, invoice_id, signature);
+  return ({ from }) => isSigner(from);
 }
 
 /** By `transferName`, which invoice has used each transfer. */

@@ -117,9 +117,12 @@ export async function findSandboxSend(
   return row ?? null;
 }
 
+/** Of a transaction. */
+export const WALLET_TRANSFERS_MAX = 100;
+
 /**
  * Creates a transfer between two wallets; one transaction may contain several, mined at once. Of
- * one request, by its name, only one.
+ * one request, by its name, only one. Null if the transaction has as many as it may have.
  */
 export async function insertWalletTransfer(
   tx: Transaction,
@@ -127,7 +130,7 @@ export async function insertWalletTransfer(
   tx_id: string,
   transfer: Omit<WalletTransfer, "log_index"> & { mined_at: Date },
   request: string | null,
-): Promise<{ log_index: number; mined_at: Date }> {
+): Promise<{ log_index: number; mined_at: Date } | null> {
   await takeTurn(tx);
   const [row] = await tx.query<{ log_index: number; mined_at: Date }>(
     `with known as (
@@ -138,16 +141,16 @@ export async function insertWalletTransfer(
          (chain, tx_id, log_index, sender, recipient, token, amount, mined_at, request)
        select $1, $2, coalesce(max(log_index) + 1, 0), $3, $4, $5, $6, coalesce(min(mined_at), $7),
          $8
-       from known having count(*) filter (where request = $8) = 0
+       from known having count(*) filter (where request = $8) = 0 and count(*) < $9
        returning log_index, mined_at
      )
      select * from created union all select log_index, mined_at from known where request = $8`,
     [
       ...[chain, tx_id, transfer.from, transfer.to, transfer.token],
-      ...[transfer.amount, transfer.mined_at, request],
+      ...[transfer.amount, transfer.mined_at, request, WALLET_TRANSFERS_MAX],
     ],
   );
-  return row!;
+  return row ?? null;
 }
 
 export function listWalletTransfers(

@@ -127,6 +127,25 @@ function send({ seller, buyer }: Parties) {
   });
 }
 
+it("a transaction of the sandbox has at most 100 transfers", async () => {
+  const { id } = await send(ours);
+  const { tx_id } = await transfer();
+  good(await claim(ours, id, { txHash: tx_id }));
+  await server.core.database.query(
+    `insert into sandbox_wallet_transfers
+       (chain, tx_id, log_index, sender, recipient, token, amount, mined_at)
+     select chain, tx_id, at, sender, recipient, token, amount, mined_at
+     from sandbox_wallet_transfers, generate_series(1, 98) as at where tx_id = $1`,
+    [tx_id],
+  );
+  await transfer({ tx_id });
+  const crypto_transfer = { blockchain: "polygon", amount: 1, from: PAYER, to: WALLET, tx_id };
+  const refused = await server.call("POST", "/sandbox/crypto_transfers", { crypto_transfer });
+  expect([refused.status, refused.body.errors[0].field]).toEqual([422, "crypto_transfer.tx_id"]);
+  const shown = await show(server, id, ours.seller.key);
+  expect(shown).toMatchObject({ status: "declaredPaid", trackedTransactions: [{ logIndex: 0 }] });
+});
+
 function claim({ buyer }: Parties, id: string, input: Json) {
   return change(server, id, "declareSentPayment", buyer.key, { chain: "matic", ...input });
 }
