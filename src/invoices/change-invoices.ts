@@ -10,6 +10,7 @@ import {
   type ChangeName,
   changeProblems,
   type Invoice,
+  type InvoiceChange,
   type KeyedInvoice,
   ownRole,
 } from "./model.ts";
@@ -103,7 +104,7 @@ function decideOne(
   const { name } = input;
   const is_paying = paying.has(invoice.id);
   if (name) problems.push(...changeProblems(invoice, name, ownRole(invoice.format), is_paying));
-  problems.push(...inputProblems(invoice, name, input.input));
+  problems.push(...inputProblems(entry, name, input.input));
   if (problems.length > 0 || name === null) return { refusal: Refusal.of(problems) };
   const changed =
     name === "create"
@@ -136,11 +137,39 @@ export async function findPaying(
 
 /** What is wrong with the input of a change, given the invoice. */
 export function inputProblems(
-  invoice: Invoice,
+  { invoice, history }: Pick<KeyedInvoice, "invoice" | "history">,
   name: ChangeName | null,
   input: ChangeInput | null,
 ): Problem[] {
-  return [...amountProblems(invoice, name, input), ...claimProblems(invoice, name, input)];
+  return [
+    ...amountProblems(invoice, name, input),
+    ...claimProblems(invoice, name, input),
+    ...historyProblems(history, name, input),
+  ];
+}
+
+const CHANGES_MAX = 100;
+const HISTORY_CHARACTERS_MAX = 100_000;
+
+/**
+ * Changes that can be made again and again end at a limit: every answer contains all of the
+ * history, and each change stores one for the other party. The others, such as paying it or
+ * canceling it, are always possible.
+ */
+function historyProblems(
+  history: readonly InvoiceChange[],
+  name: ChangeName | null,
+  input: ChangeInput | null,
+): Problem[] {
+  const is_claim = input?.txHash !== undefined;
+  if (name !== "changePaymentOptions" && name !== "markUnpaid" && !is_claim) return [];
+  const characters = history.reduce(
+    (sum, change) => sum + JSON.stringify(change.input ?? null).length,
+    0,
+  );
+  if (history.length < CHANGES_MAX && characters < HISTORY_CHARACTERS_MAX) return [];
+  const message = "The invoice has been changed too often for this change. Send a new invoice.";
+  return [{ field: "type", code: "limit_exceeded", message }];
 }
 
 /** An invoice is paid as a whole: the received amount must be its total. */

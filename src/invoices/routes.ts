@@ -254,7 +254,7 @@ function addChanges(addRoute: AddRoute, deps: InvoiceDeps): void {
     body: ChangeInvoiceBody,
     body_example: { type: "cancel" as const, input: { note: "Sent by mistake." } },
     answer: InvoiceRecord,
-    errors: ["invalid_transition", "value_too_long", "record_not_found"],
+    errors: ["invalid_transition", "value_too_long", "record_not_found", "limit_exceeded"],
     scope: "invoices:write",
     handle: async ({ caller, params, body, problems, command }) => {
       const { name, input, problems: found } = checkChange(body, problems, deps.chain.chains);

@@ -60,7 +60,7 @@ export function lockInvoices(tx: Session, keys: readonly InvoiceKey[]): Promise<
   return lockRows(tx, "invoices", keys);
 }
 
-/** How many bytes opening each of these invoices reads, without their history. */
+/** How many bytes opening each of these invoices reads. */
 export function listInvoiceSizes(
   session: Session,
   keys: readonly InvoiceKey[],
@@ -68,7 +68,9 @@ export function listInvoiceSizes(
   return perAccount(session, keys, (own) => {
     const accounts = accountsOf(session, own);
     return session.query(
-      `select account_id, id, octet_length(document) + coalesce(octet_length(tracked), 0) as bytes
+      `select account_id, id, octet_length(document) + coalesce(octet_length(tracked), 0) + (
+           select coalesce(sum(octet_length(c.input)), 0)::int from invoice_changes c
+           where c.account_id = invoices.account_id and c.invoice_id = invoices.id) as bytes
        from invoices where account_id ${accounts.equal} and id = any($2::uuid[])`,
       [accounts.value, ...columnsOf(own, "id")],
     );

@@ -1,4 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { inputProblems } from "../../src/invoices/change-invoices.ts";
+import { findInvoices, openInvoices } from "../../src/invoices/store.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { expectRefusal, findFault, good, settle } from "../offramps/story.ts";
 import {
@@ -161,6 +163,40 @@ describe("changePaymentOptions", () => {
     good(await change(server, salary.id, "changePaymentOptions", seller.key, input));
     const seen = await server.call("GET", `/invoices/${salary.id}`, undefined, buyer);
     expect(good(seen)).toMatchObject(input);
+  });
+
+  it("ends after 100,000 characters; the invoice can still be declared paid or canceled", async () => {
+    const [invoice, other] = [await send(), await send()];
+    const input = {
+      ...options(...Array(20).fill("GB29NWBK60161331926819")),
+      note: "n".repeat(2_000),
+    };
+    const again = (id: string) => change(server, id, "changePaymentOptions", seller.key, input);
+    for (const { id } of [invoice, other]) {
+      let changes = 0;
+      while ((await again(id)).status === 200) changes += 1;
+      expect(changes).toBeGreaterThan(10);
+      expectProblem(await again(id), "type", "limit_exceeded");
+    }
+    const declared = await change(server, invoice.id, "declareSentPayment", buyer.key);
+    expect(good(declared).status).toBe("declaredPaid");
+    expect(good(await change(server, other.id, "cancel", seller.key)).status).toBe("canceled");
+  });
+
+  it("ends after 100 changes of the invoice", async () => {
+    const { id } = await send();
+    const key = { account_id: seller.account_id, id };
+    const [row] = await findInvoices(server.core.database, [key]);
+    const [entry] = await openInvoices(server.core.database, server.core.keyring, [row!]);
+    const { invoice, history } = entry!;
+    const after = (changes: number) => {
+      const past = { invoice, history: Array(changes).fill(history[0]) };
+      return inputProblems(past, "changePaymentOptions", null).map(({ code }) => code);
+    };
+    expect([after(99), after(100)]).toEqual([[], ["limit_exceeded"]]);
+    expect(
+      inputProblems({ invoice, history: Array(100).fill(history[0]) }, "cancel", null),
+    ).toEqual([]);
   });
 
   it("needs complete options, and reports what is wrong with them", async () => {

@@ -50,7 +50,7 @@ export async function changeAsParty(
     if (act.change_key && (await findChangeByKey(tx, key, act.change_key))) return entry;
     const paying = await findPaying(tx, [entry.invoice]);
     const problems = changeProblems(entry.invoice, act.name, act.role, paying.has(key.id));
-    if (problems.length === 0) problems.push(...inputProblems(entry.invoice, act.name, act.input));
+    if (problems.length === 0) problems.push(...inputProblems(entry, act.name, act.input));
     if (problems.length > 0) throw Refusal.of(problems);
     const { name, input, caller } = act;
     const change = { name, input, actor_account_id: caller?.account_id ?? null };
