@@ -91,7 +91,7 @@ function read({ database, keyring }: ForceDeps, key: Key): Promise<KeyedOfframp 
   return database.transaction((tx) => lockAsserted(tx, keyring, key));
 }
 
-/** What the bank and the chain are made to say follows from the offramp: fails if it was altered. */
+/** What bank and chain are made to say follows from the offramp: fails if it was altered. */
 async function lockAsserted(
   tx: Transaction,
   keyring: ForceDeps["keyring"],
@@ -249,7 +249,7 @@ async function payQuote(deps: ForceDeps, offramp: Offramp, by: ForcedBy): Promis
       mined_at: new Date(Math.min(now.getTime(), quote.expires_at.getTime())),
     });
   }
-  await recordDeposits(database, chain, clock);
+  await recordDeposits(deps);
   await database.transaction((tx) => fundFromDeposits(tx, deps, quote, now));
   for (let has_more = true; has_more; ) {
     has_more = await database.transaction(async (tx) => {
