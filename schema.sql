@@ -1034,18 +1034,20 @@ CREATE UNIQUE INDEX invoices_number ON public.invoices USING btree (number_index
 CREATE UNIQUE INDEX invoices_occurrence ON public.invoices USING btree (template_id, account_id, occurrence);
 CREATE INDEX invoices_party ON public.invoices USING btree (party_index, account_id, id);
 
-create table kept_bank_answers (
+create table kept_messages (
   account_id uuid not null,
+  kind text not null,
+  record_id uuid not null,
   place bigint not null,
-  bank_reference text not null,
-  answer text not null,
+  reference text not null,
+  message text not null,
   kept_at timestamp with time zone not null,
   mac bytea not null,
-  constraint kept_bank_answers_pkey PRIMARY KEY (account_id, place),
-  constraint kept_bank_answers_account_id_bank_reference_key UNIQUE (account_id, bank_reference),
-  constraint kept_bank_answers_place_check CHECK ((place > 0))
+  constraint kept_messages_pkey PRIMARY KEY (account_id, kind, record_id, place),
+  constraint kept_messages_account_id_kind_reference_key UNIQUE (account_id, kind, reference),
+  constraint kept_messages_place_check CHECK ((place > 0))
 );
-CREATE INDEX kept_bank_answers_by_time ON public.kept_bank_answers USING btree (kept_at);
+CREATE INDEX kept_messages_by_time ON public.kept_messages USING btree (kind, kept_at);
 
 create table kyc_applications (
   account_id uuid not null,

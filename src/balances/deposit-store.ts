@@ -6,7 +6,7 @@ import type { Page } from "../platform/http/list.ts";
 import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import type { UserKey } from "../users/store.ts";
 
-export type DepositAddress = {
+type DepositAddress = {
   chain: string;
   address: string;
   account_id: string;

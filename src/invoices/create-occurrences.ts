@@ -1,4 +1,5 @@
 import { findBilledAccounts } from "../accounts/billing-email-store.ts";
+import type { Clock } from "../platform/clock.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { DAY_MS } from "../platform/durations.ts";
 import type { TaskSet } from "../platform/tasks/task-set.ts";
@@ -19,6 +20,8 @@ import {
   updateInvoices,
 } from "./store.ts";
 
+export type OccurrenceDeps = SyncDeps & { clock: Pick<Clock, "now"> };
+
 /** Limits the size of a transaction. */
 const OCCURRENCES_AT_ONCE_MAX = 50;
 /** The rest waits for the next set. */
@@ -33,18 +36,19 @@ export const TEMPLATES_PER_SET_MAX = 20;
  * number is unique in the database, so none is created twice or skipped. After an outage or a clock
  * jump many are due at once: they are created in order of time, across templates.
  */
-export async function createOccurrences(deps: SyncDeps, set: TaskSet): Promise<void> {
-  const horizon = horizonOf(set);
+export async function createOccurrences(deps: OccurrenceDeps, set: TaskSet): Promise<void> {
+  const horizons = horizonsOf(set);
   let left = OCCURRENCES_PER_SET_MAX;
   let waiting = set.tasks.map((task) => ({ task, next_at: task.due_at }));
   while (waiting.length > 0) {
     waiting.sort((a, b) => a.next_at.getTime() - b.next_at.getTime());
     const [first, ...others] = waiting;
+    const horizon = horizons.get(first!.task.account_id)!;
     const until = others[0] && others[0].next_at < horizon ? others[0].next_at : horizon;
     const { created, next_at } = await deps.database.transaction(async (tx) => {
       const tasks = await set.lock(tx, [first!.task]);
       if (tasks.length === 0) return { created: 0, next_at: null };
-      const due = await createDue(tx, deps, first!.task, { until, now: set.now });
+      const due = await createDue(tx, deps, first!.task, until);
       const is_more_due = due.next_at !== null && due.next_at <= horizon;
       if (is_more_due && left > due.created) return due;
       if (due.next_at) set.repeat(tx, tasks, due.next_at);
@@ -56,9 +60,12 @@ export async function createOccurrences(deps: SyncDeps, set: TaskSet): Promise<v
   }
 }
 
-/** After the last task of a full set, templates outside the set may be due first. */
-function horizonOf({ tasks, now }: TaskSet): Date {
-  return tasks.length < TEMPLATES_PER_SET_MAX ? now : tasks.at(-1)!.due_at;
+/** How far each account is known: after its last task here, templates outside may be due first. */
+function horizonsOf({ tasks, now, has_more }: TaskSet): Map<string, Date> {
+  const horizons = new Map<string, Date>();
+  // Those of an account are in order of due time.
+  for (const { account_id, due_at } of tasks) horizons.set(account_id, has_more ? due_at : now);
+  return horizons;
 }
 
 type Due = { created: number; next_at: Date | null };
@@ -66,9 +73,9 @@ type Due = { created: number; next_at: Date | null };
 /** Creates a template's invoices up to a time; returns when the next one is due, or null. */
 async function createDue(
   tx: Transaction,
-  deps: SyncDeps,
+  deps: OccurrenceDeps,
   { account_id, record_id }: Task,
-  { until, now }: { until: Date; now: Date },
+  until: Date,
 ): Promise<Due> {
   const rows = await lockInvoices(tx, [{ account_id, id: record_id }]);
   const [template] = await openInvoices(tx, deps.keyring, rows);
@@ -83,11 +90,20 @@ async function createDue(
   let [next, occurrences] = [invoice.next_occurrence_at, invoice.occurrences];
   while (next && next <= until && created.length < OCCURRENCES_AT_ONCE_MAX) {
     occurrences += 1;
-    const occurrence = await newOccurrence(tx, deps.index_key, template, occurrences, next, now);
+    const number = await freeNumber(tx, deps.index_key, invoice, occurrences);
+    // Not the beginning of the set: in a long one, ids of that time come before those of others.
+    const made_at = deps.clock.now();
+    const occurrence = newOccurrence(
+      template,
+      { ...number, occurrence: occurrences },
+      next,
+      made_at,
+    );
     const entry = { invoice: occurrence, history: [], key: template.key };
-    created.push(makePayable(entry, shared_with, invoice.account_id, now));
+    created.push(makePayable(entry, shared_with, invoice.account_id, made_at));
     next = occurrenceAfter(rule.value, next);
   }
+  const now = deps.clock.now();
   recordInvoices(tx, deps, created, now);
   if (created.length > 0) {
     // Never earlier than before: event timestamps must increase.
@@ -109,18 +125,16 @@ function recordMoved(tx: Transaction, deps: SyncDeps, template: KeyedInvoice, no
   recordChanges(tx, deps.renderer, [changeInvoice(template, act, now)], now);
 }
 
-async function newOccurrence(
-  tx: Transaction,
-  index_key: Buffer,
-  template: KeyedInvoice,
-  occurrence: number,
+type OccurrenceNumber = { occurrence: number; invoiceNumber: string; number_index: Buffer };
+
+function newOccurrence(
+  { invoice }: KeyedInvoice,
+  { occurrence, invoiceNumber, number_index }: OccurrenceNumber,
   at: Date,
   now: Date,
-): Promise<Invoice> {
-  const { invoice } = template;
+): Invoice {
   // In whole days: a due date is a day, whatever time the template was created at.
   const shift_ms = dayOf(at) - dayOf(invoice.creation_date);
-  const { invoiceNumber, number_index } = await freeNumber(tx, index_key, invoice, occurrence);
   const { recurringRule: _, ...document } = invoice.document;
   const made = newInvoice(
     invoice.account_id,

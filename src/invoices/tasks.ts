@@ -2,7 +2,11 @@ import { SHARE_INVOICES_TASK } from "../accounts/set-billing-email.ts";
 import type { TaskHandler } from "../platform/tasks/run-set.ts";
 import { shareInvoices } from "./counterparty/share-invoices.ts";
 import { syncCounterparty } from "./counterparty/sync-counterparty.ts";
-import { createOccurrences, TEMPLATES_PER_SET_MAX } from "./create-occurrences.ts";
+import {
+  createOccurrences,
+  type OccurrenceDeps,
+  TEMPLATES_PER_SET_MAX,
+} from "./create-occurrences.ts";
 import { applyPayments } from "./payments/apply-payments.ts";
 import { type ClaimDeps, checkClaims, createClaimReader } from "./payments/check-claims.ts";
 import {
@@ -13,7 +17,7 @@ import {
 } from "./task-kinds.ts";
 
 /** The background work of invoices, each kind as sets of due tasks. */
-export function invoiceTasks(deps: ClaimDeps): TaskHandler[] {
+export function invoiceTasks(deps: ClaimDeps & OccurrenceDeps): TaskHandler[] {
   const read = createClaimReader(deps);
   return [
     { kind: SYNC_COUNTERPARTY_TASK, set_max: 100, handle: (set) => syncCounterparty(deps, set) },

@@ -21,13 +21,16 @@ export function listOpenOfframps(session: Session): Promise<OpenRecords[]> {
   ]);
 }
 
-/** Answers of banks that could not be applied yet, counted up to COUNT_MAX, and since when. */
-export async function findKeptAnswers(
+/** Messages of a kind that could not be applied yet, counted up to COUNT_MAX, and since when. */
+export async function findKept(
   session: Session,
-): Promise<{ answers: number; oldest_at: Date | null }> {
-  const [row] = await session.query<{ answers: number; oldest_at: Date | null }>(
-    `select count(*)::integer as answers, min(first.kept_at) as oldest_at from (
-       select kept_at from kept_bank_answers order by kept_at limit ${COUNT_MAX}) as first`,
+  kind: string,
+): Promise<{ messages: number; oldest_at: Date | null }> {
+  const [row] = await session.query<{ messages: number; oldest_at: Date | null }>(
+    `select count(*)::integer as messages, min(first.kept_at) as oldest_at from (
+       select kept_at from kept_messages where kind = $1
+       order by kept_at limit ${COUNT_MAX}) as first`,
+    [kind],
   );
   return row!;
 }

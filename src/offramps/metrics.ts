@@ -1,11 +1,7 @@
 import { ageSeconds, COUNTED, type MetricSource } from "../platform/metrics/model.ts";
 import { findOpenExceptions } from "./exceptions/store.ts";
-import {
-  findKeptAnswers,
-  listOpenOfframps,
-  listOpenPayouts,
-  type OpenRecords,
-} from "./metrics-store.ts";
+import { findKept, listOpenOfframps, listOpenPayouts, type OpenRecords } from "./metrics-store.ts";
+import { APPLY_KEPT_ANSWERS_TASK, CREDIT_KEPT_DEPOSITS_TASK } from "./task-kinds.ts";
 
 /** Payouts in progress, bank answers that contradict them, and offramps that wait. */
 export const offrampMetrics: MetricSource = {
@@ -40,27 +36,41 @@ export const offrampMetrics: MetricSource = {
     },
     {
       name: "sliproad_bank_answers_kept",
-      help: `Bank answers that are tried again, because their account's failed; ${COUNTED}.`,
+      help: `Bank answers that could not be applied and are tried again; ${COUNTED}.`,
     },
     {
       name: "sliproad_bank_answer_kept_oldest_seconds",
       help: "Age of the oldest bank answer that is tried again; 0 when there is none.",
     },
+    {
+      name: "sliproad_chain_deposits_kept",
+      help: `Deposits on chain that could not be credited and are tried again; ${COUNTED}.`,
+    },
+    {
+      name: "sliproad_chain_deposit_kept_oldest_seconds",
+      help: "Age of the oldest deposit on chain that is tried again; 0 when there is none.",
+    },
   ],
   read: async (session, { now }) => {
-    const [payouts, offramps, { exceptions, oldest_at }, kept] = await Promise.all([
+    const [payouts, offramps, { exceptions, oldest_at }, answers, deposits] = await Promise.all([
       listOpenPayouts(session),
       listOpenOfframps(session),
       findOpenExceptions(session),
-      findKeptAnswers(session),
+      findKept(session, APPLY_KEPT_ANSWERS_TASK),
+      findKept(session, CREDIT_KEPT_DEPOSITS_TASK),
     ]);
     return [
       { name: "sliproad_bank_exceptions", value: exceptions },
       { name: "sliproad_bank_exception_oldest_seconds", value: ageSeconds(oldest_at, now) },
-      { name: "sliproad_bank_answers_kept", value: kept.answers },
+      { name: "sliproad_bank_answers_kept", value: answers.messages },
       {
         name: "sliproad_bank_answer_kept_oldest_seconds",
-        value: ageSeconds(kept.oldest_at, now),
+        value: ageSeconds(answers.oldest_at, now),
+      },
+      { name: "sliproad_chain_deposits_kept", value: deposits.messages },
+      {
+        name: "sliproad_chain_deposit_kept_oldest_seconds",
+        value: ageSeconds(deposits.oldest_at, now),
       },
       ...samplesOf(payouts, "sliproad_payouts_open", "sliproad_payout_oldest_seconds", now),
       ...samplesOf(offramps, "sliproad_offramps_open", "sliproad_offramp_oldest_seconds", now),

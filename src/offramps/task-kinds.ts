@@ -1,6 +1,7 @@
 /** The task kinds of this module; the table in `tasks.ts` shows which leads to which. */
 export const FETCH_DOCUMENT_TASK = "fetch-document";
 export const WATCH_CHAINS_TASK = "watch-chains";
+export const CREDIT_KEPT_DEPOSITS_TASK = "credit-kept-deposits";
 export const ANNOUNCE_TRANSFER_TASK = "announce-transfer";
 export const FUND_QUOTE_TASK = "fund-quote";
 export const FUND_OFFRAMPS_TASK = "fund-offramps";

@@ -27,7 +27,11 @@ import { announceTransfers } from "./quotes/announce-transfers.ts";
 import { closeQuote } from "./quotes/close-quote.ts";
 import { type FundingRules, fundFromDeposits } from "./quotes/fund-from-deposits.ts";
 import type { LatePayeeDeps } from "./quotes/late-payees.ts";
-import { recordDeposits } from "./quotes/record-deposits.ts";
+import {
+  creditKeptDepositsTask,
+  listQuotesWithKept,
+  recordDeposits,
+} from "./quotes/record-deposits.ts";
 import { findQuotes } from "./quotes/store.ts";
 import { findOfframpLinks, type OfframpLinks } from "./store.ts";
 import {
@@ -68,7 +72,8 @@ const FETCH_LIMITS = { per_account: 40, of_all: 400 };
  * | Task                    | Enqueued by          | Does                        | Next           |
  * |-------------------------|----------------------|-----------------------------|----------------|
  * | announce-transfer       | execute-quotes       | names and checks the tx_id  |                |
- * | watch-chains            | recurring            | credits deposits to users   | fund-quote     |
+ * | watch-chains            | recurring            | credits deposits to users   | fund-quote, .. |
+ * | credit-kept-deposits    | watch-chains         | those that could not be     | fund-quote     |
  * | fund-quote              | execute, fund        | funds a quote that is paid  | fund-offramps  |
  * | fund-offramps           | fund-quote, fund     | funds and assesses offramps | send-payout    |
  * | assess-offramp          | fund-offramps, gates | gates open: records attempt | send-payout    |
@@ -88,7 +93,8 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
   const slow = new SlowWork(FETCH_LIMITS);
   const part = new PartSize(CHUNK);
   return [
-    partnerTask(deps.database, WATCH_CHAINS_TASK, chainWatcher(deps)),
+    partnerTask(deps.database, WATCH_CHAINS_TASK, async () => void (await recordDeposits(deps))),
+    creditKeptDepositsTask(deps),
     partnerTask(deps.database, READ_BANK_TASK, bankReader(deps)),
     applyKeptAnswersTask(deps),
     { kind: ANNOUNCE_TRANSFER_TASK, set_max: 50, handle: (set) => announceTransfers(deps, set) },
@@ -133,19 +139,6 @@ export function offrampTasks(deps: OfframpTaskDeps): TaskHandler[] {
     },
     inParts(deps, SEND_PAYOUT_TASK, (set, tasks, seen) => sendPayouts(deps, set, tasks, seen)),
   ];
-}
-
-/** Says once why the deposits of an account cannot be credited. */
-function chainWatcher({ database, chain, clock, log }: OfframpTaskDeps): () => Promise<void> {
-  let before: ReadonlyMap<string, string | null> = new Map();
-  return async () => {
-    const behind = await recordDeposits(database, chain, clock);
-    for (const [account_id, error] of behind) {
-      if (error === null || before.get(account_id) === error) continue;
-      log.warn({ account_id, error }, "the deposits of an account cannot be credited");
-    }
-    before = behind;
-  };
 }
 
 /** Processes a set in parts, because of the size of the offramps' details. */
@@ -223,11 +216,13 @@ function closeQuoteTask(deps: OfframpTaskDeps): TaskHandler {
       const names = [...new Set(unpaid.map((quote) => quote.deposit_token_chain))];
       const times = await Promise.all(names.map((name) => chain.finalUntil(name, set.now)));
       const final_until = new Map(names.map((name, at) => [name, times[at]!]));
-      const behind = await recordDeposits(database, chain, deps.clock, names);
+      const behind = await recordDeposits(deps, names);
+      const kept = await listQuotesWithKept(database, unpaid);
       const { handle } = quoteTask(deps, CLOSE_QUOTE_TASK, async (tx, quote, now) => {
         const { deposit_token_chain: name, account_id } = quote;
         // What was sent in time may not be credited yet.
-        if (quote.executed_at && behind.has(account_id)) return againAt(now);
+        const is_behind = behind.has(account_id) || kept.has(account_id, quote.id);
+        if (quote.executed_at && is_behind) return againAt(now);
         // What was just recorded may pay for it.
         const funding = quote.executed_at
           ? await fundFromDeposits(tx, deps, quote, now, true)

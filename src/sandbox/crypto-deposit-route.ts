@@ -21,7 +21,7 @@ import { nameOnce, nameRequest } from "./name-once.ts";
 import { whyNotSimulated } from "./real-chains.ts";
 import { CryptoDepositAnswer, CryptoDepositBody } from "./schemas.ts";
 
-type CryptoDepositDeps = Pick<ModuleCore, "database" | "clock" | "wake"> & {
+type CryptoDepositDeps = Pick<ModuleCore, "database" | "clock" | "log" | "wake"> & {
   chain: ChainPort;
 };
 
@@ -60,7 +60,7 @@ export function addSandboxCryptoDepositRoute(addRoute: AddRoute, deps: CryptoDep
       found.throwIfAny();
       const { sender, chain: blockchain, mined_at, amount, ...shown } = transfer!;
       await insertSandboxTransfer(database, transfer!, nameRequest(request));
-      await recordDeposits(database, chain, clock);
+      await recordDeposits(deps);
       wake();
       return writeDeposit({
         crypto_deposit: {

@@ -3,6 +3,7 @@ import { payoutInstructed } from "../ledger/offramp-postings.ts";
 import { postEntries } from "../ledger/post-entries.ts";
 import { findBalances } from "../ledger/store.ts";
 import type { ApprovedChangeDeps } from "../offramps/approved-changes.ts";
+import { assertOfframps } from "../offramps/assert-offramps.ts";
 import { fundOfframps } from "../offramps/fund-offramps.ts";
 import {
   type GiveUpFacts,
@@ -26,7 +27,7 @@ import type { PayDeps } from "../offramps/quotes/payment-use-case.ts";
 import { recordDeposits } from "../offramps/quotes/record-deposits.ts";
 import { findQuotes, lockQuotes } from "../offramps/quotes/store.ts";
 import { advanceOfframp, recordChanges } from "../offramps/record-changes.ts";
-import { findOfframps, type KeyedOfframp, lockOfframps, openOfframps } from "../offramps/store.ts";
+import { type KeyedOfframp, lockOfframps, openOfframps } from "../offramps/store.ts";
 import type { BankAnswer } from "../partners/bank/port.ts";
 import { sandboxBankAccount } from "../partners/bank/sandbox.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
@@ -86,10 +87,19 @@ export async function forceOfframpStatus(
   return null;
 }
 
-async function read({ database, keyring }: ForceDeps, key: Key): Promise<KeyedOfframp | undefined> {
-  const rows = await findOfframps(database, [key]);
-  const [entry] = await openOfframps(database, keyring, rows);
-  return entry;
+function read({ database, keyring }: ForceDeps, key: Key): Promise<KeyedOfframp | undefined> {
+  return database.transaction((tx) => lockAsserted(tx, keyring, key));
+}
+
+/** What bank and chain are made to say follows from the offramp: fails if it was altered. */
+async function lockAsserted(
+  tx: Transaction,
+  keyring: ForceDeps["keyring"],
+  key: Key,
+): Promise<KeyedOfframp | undefined> {
+  const entries = await openOfframps(tx, keyring, await lockOfframps(tx, [key]));
+  await assertOfframps(tx, entries);
+  return entries[0];
 }
 
 async function takeStep(
@@ -117,7 +127,7 @@ async function takeStep(
   await database.transaction(async (tx) => {
     if (to === "sending_fiat") await refuseWhileStopped(tx, seen, FIELD);
     const locked = await lockForGiveUp(tx, deps.prices, [seen], clock.now());
-    const [entry] = await openOfframps(tx, deps.keyring, await lockOfframps(tx, [seen]));
+    const entry = await lockAsserted(tx, deps.keyring, seen);
     if (entry?.offramp.status !== seen.status) return;
     const quote = locked.quotes.get(seen.account_id, seen.quote_id);
     if (to === "sending_fiat" && !["done", null].includes(quote?.approval_status ?? null)) {
@@ -239,7 +249,7 @@ async function payQuote(deps: ForceDeps, offramp: Offramp, by: ForcedBy): Promis
       mined_at: new Date(Math.min(now.getTime(), quote.expires_at.getTime())),
     });
   }
-  await recordDeposits(database, chain, clock);
+  await recordDeposits(deps);
   await database.transaction((tx) => fundFromDeposits(tx, deps, quote, now));
   for (let has_more = true; has_more; ) {
     has_more = await database.transaction(async (tx) => {

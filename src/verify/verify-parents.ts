@@ -15,7 +15,7 @@ const OF_ACCOUNTS = [
   { child: "ledger_balances", name: "ledger_account" },
   { child: "events", name: "id" },
   { child: "bank_answers", name: "id" },
-  { child: "kept_bank_answers", name: "bank_reference" },
+  { child: "kept_messages", name: "reference" },
   { child: "tasks", name: "id" },
 ];
 

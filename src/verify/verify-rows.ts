@@ -13,13 +13,13 @@ import { REFUND_ADDRESSES, REFUNDS } from "../balances/refund-store.ts";
 import { KYC_FILES } from "../kyc/application-store.ts";
 import { LIMIT_RULES } from "../limits/store.ts";
 import { EXCEPTION_DECISIONS, EXCEPTION_OUTCOMES } from "../offramps/exceptions/decision-store.ts";
-import { KEPT_BANK_ANSWERS } from "../offramps/payouts/kept-answers-store.ts";
 import { BANK_ANSWERS, PAYOUTS } from "../offramps/payouts/store.ts";
 import { QUOTES } from "../offramps/quotes/store.ts";
 import { FIAT_DEPOSITS } from "../onramps/deposits/store.ts";
 import { ONRAMPS } from "../onramps/store.ts";
 import { ENDED_SENDS } from "../partners/chain/evm/send/ended-sends.ts";
 import { PARTNER_CURSORS } from "../partners/cursor-store.ts";
+import { KEPT_MESSAGES } from "../partners/kept-messages/kept-store.ts";
 import { PAYMENT_DETAILS } from "../payment-details/store.ts";
 import type { Session } from "../platform/db/database.ts";
 import { NOT_WRITTEN_HERE, type VouchedTable } from "../platform/sealing/vouched-rows.ts";
@@ -34,7 +34,7 @@ export const VOUCHED_TABLES: readonly VouchedTable[] = [
   ...[LIMIT_RULES, PRICE_VERSIONS, RATE_CHECKS, PARTNER_CURSORS, KYC_FILES, API_KEYS],
   ...[API_KEY_HASHES, MEMBERS, PEOPLE, SESSIONS, PASSWORD_LINKS, PASSKEYS, TOTP_FACTORS],
   ...[RECOVERY_CODES, ENDED_SENDS, OPERATOR_ACTS, EXCEPTION_DECISIONS, EXCEPTION_OUTCOMES],
-  ...[ARCHIVES, KEPT_BANK_ANSWERS],
+  ...[ARCHIVES, KEPT_MESSAGES],
 ];
 
 const PAGE_ROWS = 500;

@@ -1,7 +1,12 @@
 import { afterAll, beforeAll, expect, it } from "vitest";
 import { checkVoters } from "../../src/cli/doctor/checks.ts";
-import { insertKeptAnswers } from "../../src/offramps/payouts/kept-answers-store.ts";
-import type { BankAnswer } from "../../src/partners/bank/port.ts";
+import {
+  APPLY_KEPT_ANSWERS_TASK,
+  CREDIT_KEPT_DEPOSITS_TASK,
+} from "../../src/offramps/task-kinds.ts";
+import { KEPT_MESSAGES } from "../../src/partners/kept-messages/kept-store.ts";
+import { newId } from "../../src/platform/ids.ts";
+import { insertVouched } from "../../src/platform/sealing/write-vouched.ts";
 import { addMember } from "../approvals/proposal-fixture.ts";
 import { runCommand } from "../harness/command-line.ts";
 import { type Receiver, startReceiver } from "../harness/receiver.ts";
@@ -21,6 +26,7 @@ afterAll(async () => {
 
 /** Nothing listens there. */
 const NO_PORT = "1";
+const RECORD_ID = newId(new Date());
 
 type Finding = { check: string; ok: boolean; look?: true; finding: string };
 
@@ -40,14 +46,22 @@ async function examine(environment: Record<string, string> = {}) {
   return { code, ok, of };
 }
 
-/** An answer of the bank that cannot be applied, without the task that tries it again. */
-async function keepAnswer(): Promise<void> {
+/** An answer of the bank, and a deposit, that could not be applied when they were tried. */
+async function keepMessages(): Promise<void> {
   const { account_id, core } = server;
-  const answer = { account_id, bank_reference: "kept" } as BankAnswer;
-  const stored = { ...answer, amount: 1n, reasons: [] };
-  await core.database.transaction(async (tx) => {
-    await insertKeptAnswers(tx, account_id, [stored], core.clock.now());
-  });
+  for (const kind of [APPLY_KEPT_ANSWERS_TASK, CREDIT_KEPT_DEPOSITS_TASK]) {
+    await core.database.transaction(async (tx) => {
+      insertVouched(tx, KEPT_MESSAGES, {
+        ...{ account_id, kind, record_id: RECORD_ID, place: 1n },
+        ...{ reference: "kept", message: "{}", kept_at: core.clock.now() },
+      });
+    });
+    await server.db.database.query(
+      `insert into tasks (account_id, id, kind, record_id, due_at, created_at, attempts, last_error)
+       values ($1, gen_random_uuid(), $2, $3, now() + interval '1 hour', now(), 1, 'Error: changed')`,
+      [account_id, kind, RECORD_ID],
+    );
+  }
 }
 
 it("work that waits for people is reported with what to do, and is not a fault", async () => {
@@ -65,11 +79,18 @@ it("work that waits for people is reported with what to do, and is not a fault",
     const { body } = await server.call("GET", "/deposits?status=unmatched");
     return body.deposits.length === 1;
   });
-  await keepAnswer();
+  await keepMessages();
   const { code, ok, of } = await examine();
   expect({ code, ok }).toEqual({ code: 0, ok: true });
   expect(of("answers")).toMatchObject({ ok: true, warning: true });
-  expect(of("answers")!.finding).toMatch(/^1 of banks kept; .*"apply-kept-answers"/);
+  expect(of("answers")!.finding).toBe(
+    `1 of banks kept; "apply-kept-answers" tries them again; payout ${RECORD_ID}: ` +
+      "Error: changed; repair it: run sliproad verify",
+  );
+  expect(of("transfers")).toMatchObject({ ok: true, warning: true });
+  expect(of("transfers")!.finding).toMatch(
+    /^1 of chains kept; "credit-kept-deposits" .*; quote .*: Error: changed; repair it: run/,
+  );
   expect(of("webhooks")).toMatchObject({ ok: true, warning: true });
   expect(of("webhooks")!.finding).toMatch(/^Broken of demo \(.*\) disabled.*sliproad apps resume/);
   expect(of("deposits")).toMatchObject({ ok: true, warning: true });

@@ -1,8 +1,10 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { occurrenceAfter, occurrenceFrom, parseRecurrence } from "../../src/invoices/recurrence.ts";
-import { DAY_MS, HOUR_MS } from "../../src/platform/durations.ts";
+import { DAY_MS, HOUR_MS, SECOND_MS } from "../../src/platform/durations.ts";
+import { newId } from "../../src/platform/ids.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
+import { waitFor } from "../harness/wait-for.ts";
 import { advance, expectRefusal, findFault, good, settle } from "../offramps/story.ts";
 import {
   addBilledAccount,
@@ -28,6 +30,12 @@ function start(days: number): Date {
   return new Date(Math.floor(time / 1000) * 1000);
 }
 const compact = (time: Date) => `${time.toISOString().slice(0, 19).replace(/[-:]/g, "")}Z`;
+
+const findWaiting = () =>
+  server.db.database.query(
+    `select from pg_stat_activity where datname = current_database()
+       and wait_event_type = 'Lock' and query like '%invoices%'`,
+  );
 
 type Created = {
   id: string;
@@ -105,6 +113,31 @@ describe("a recurring invoice", () => {
     await settle(server);
     const created = (await Promise.all(numbers.map((number) => createdBy(number)))).flat();
     expect(created.length).toBeGreaterThan(100);
+    const by_creation = created.toSorted((a, b) => (a.id < b.id ? -1 : 1));
+    const times = by_creation.map((invoice) => invoice.creationDate);
+    expect(times).toEqual(times.toSorted());
+  });
+
+  it("creates invoices in order of time where one of the templates is locked for long", async () => {
+    const numbers = [randomUUID(), randomUUID()];
+    const templates: string[] = [];
+    for (const [at, invoiceNumber] of numbers.entries()) {
+      const first = new Date(start(1).getTime() + at * HOUR_MS);
+      const recurringRule = `DTSTART:${compact(first)}\nRRULE:FREQ=DAILY;COUNT=3`;
+      templates.push(good(await create(server, { invoiceNumber, recurringRule })).id);
+    }
+    const { database } = server.db;
+    await database.transaction(async (tx) => {
+      await tx.query("select from invoices where id = $1 for update", [templates[1]]);
+      await server.core.clock.advance(5 * DAY_MS);
+      await waitFor(async () => (await findWaiting()).length > 0);
+      // As if others worked for two seconds meanwhile.
+      await server.core.clock.advance(2 * SECOND_MS);
+      newId(server.core.clock.now());
+    });
+    await settle(server);
+    const created = (await Promise.all(numbers.map((number) => createdBy(number)))).flat();
+    expect(created).toHaveLength(6);
     const by_creation = created.toSorted((a, b) => (a.id < b.id ? -1 : 1));
     const times = by_creation.map((invoice) => invoice.creationDate);
     expect(times).toEqual(times.toSorted());

@@ -134,6 +134,7 @@ describe("attempts", () => {
     await trimAttemptsTask(db.database, clock).handle({
       tasks: [],
       now,
+      has_more: false,
       lock: async () => [],
       finish: () => {},
       postpone: () => {},

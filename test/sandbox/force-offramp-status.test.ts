@@ -206,6 +206,36 @@ async function withLimit(scope: "account" | "payee", work: () => Promise<void>):
   }
 }
 
+it("moves nothing because of an offramp that somebody altered by SQL", async () => {
+  const alter = async ({ offramp_id }: { offramp_id: string }, by: number) => {
+    await server.db.database.query(
+      "update offramps set destination_amount = destination_amount + $2 where id = $1",
+      [offramp_id, by],
+    );
+  };
+  const stories = [];
+  for (const status of ["initiated", "sending_fiat", "fiat_sent", "bounced"]) {
+    const story = await openStory(server, [{ amount: 20 }]);
+    good(await forceStatus(story.offramp_id, status));
+    stories.push({ ...story, status });
+  }
+  for (const story of stories) {
+    await alter(story, 100_00);
+    for (const to of ["bounced", "fiat_sent", "failed"]) {
+      expect((await forceStatus(story.offramp_id, to)).status, `${story.status} ${to}`).toBe(500);
+    }
+    expect((await story.show()).status).toBe(story.status);
+    expect(await story.owed()).toBe(0);
+    await alter(story, -100_00);
+  }
+  // Nothing was paid; the bank rejected all of it; 20 eur came back, at 0.86.
+  const given_back = [0, 23.348838, 23.255813, 23.255813];
+  for (const { offramp_id, owed } of stories) {
+    good(await forceStatus(offramp_id, "failed"));
+    expect(await owed()).toBe(given_back.shift());
+  }
+});
+
 it("422 where there is no path, 404 for an unknown offramp", async () => {
   const story = await openStory(server);
   good(await forceStatus(story.offramp_id, "failed"));

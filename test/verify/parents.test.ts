@@ -79,9 +79,8 @@ it("a balance and an answer of a bank without an account are found", async () =>
   expect(await faultAfter(answer)).toBe(
     `the row ${ID} of bank_answers: there is no account ${NOBODY}`,
   );
-  const kept = `insert into kept_bank_answers (account_id, place, bank_reference, answer, kept_at, mac)
-    values ('${NOBODY}', 1, 'r', '{}', now(), '')`;
-  expect(await faultAfter(kept)).toBe(
-    `the row r of kept_bank_answers: there is no account ${NOBODY}`,
-  );
+  const kept = `insert into kept_messages
+      (account_id, kind, record_id, place, reference, message, kept_at, mac)
+    values ('${NOBODY}', 'k', '${ID}', 1, 'r', '{}', now(), '')`;
+  expect(await faultAfter(kept)).toBe(`the row r of kept_messages: there is no account ${NOBODY}`);
 });

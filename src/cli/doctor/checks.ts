@@ -4,9 +4,10 @@ import type { Core } from "../../app/open-core.ts";
 import { findPendingProposalCount } from "../../approvals/pending-store.ts";
 import { listFailingEndpoints } from "../../apps/store.ts";
 import { READ_IDENTITY_TASK } from "../../kyc/task-kinds.ts";
-import { findKeptAnswers } from "../../offramps/metrics-store.ts";
+import { findKept } from "../../offramps/metrics-store.ts";
 import {
   APPLY_KEPT_ANSWERS_TASK,
+  CREDIT_KEPT_DEPOSITS_TASK,
   READ_BANK_TASK,
   WATCH_CHAINS_TASK,
 } from "../../offramps/task-kinds.ts";
@@ -23,6 +24,7 @@ import { describeRejected, findRejectedCount } from "../../platform/sealing/reje
 import { NOT_WRITTEN_HERE } from "../../platform/sealing/vouched-rows.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import {
+  listFailedTasks,
   listRecurring,
   listTasksFailedWith,
   workerHealth,
@@ -44,6 +46,14 @@ const WATCHER_LATE_MS = MINUTE_MS;
 const WATCHER_FAILURES_MAX = 3;
 const ENDPOINTS_NAMED_MAX = 5;
 const ACCOUNTS_NAMED_MAX = 5;
+const KEPT_NAMED_MAX = 3;
+const KEPT_ANSWERS = {
+  ...{ check: "answers", kind: APPLY_KEPT_ANSWERS_TASK, state: "of banks kept", record: "payout" },
+};
+const KEPT_TRANSFERS = {
+  ...{ check: "transfers", kind: CREDIT_KEPT_DEPOSITS_TASK },
+  ...{ state: "of chains kept", record: "quote" },
+};
 
 /** What the database shows about an installation. */
 export async function examineDatabase(core: Core, is_service_up: boolean): Promise<Finding[]> {
@@ -63,7 +73,8 @@ export async function examineDatabase(core: Core, is_service_up: boolean): Promi
       ? []
       : [await checkBanks(core, core.config.banks_file)]),
     await checkEndpoints(core),
-    await checkAnswers(core),
+    await checkKept(core, KEPT_ANSWERS),
+    await checkKept(core, KEPT_TRANSFERS),
     await checkDeposits(core),
     await checkProposals(core),
     ...(core.config.mode === "live" ? [await checkVoters(core)] : []),
@@ -205,10 +216,19 @@ async function checkEndpoints({ database }: Core): Promise<Finding> {
   return { check, ok: true, warning: true, finding };
 }
 
-async function checkAnswers({ database }: Core): Promise<Finding> {
-  const { answers } = await findKeptAnswers(database);
-  const what = `their account's cannot be applied now: see "${APPLY_KEPT_ANSWERS_TASK}" in the log`;
-  return waiting("answers", BigInt(answers), "of banks kept", what);
+/** What could not be applied when it was read, and the records that it cannot be applied to. */
+async function checkKept(
+  { database }: Core,
+  { check, kind, state, record }: { check: string; kind: string; state: string; record: string },
+): Promise<Finding> {
+  const [{ messages }, failed] = await Promise.all([
+    findKept(database, kind),
+    listFailedTasks(database, kind, KEPT_NAMED_MAX),
+  ]);
+  const names = failed.map(({ record_id, last_error }) => `${record} ${record_id}: ${last_error}`);
+  const advice = ["", ...names, ...(names.length > 0 ? ["repair it: run sliproad verify"] : [])];
+  const what = `"${kind}" tries them again${advice.join("; ")}`;
+  return waiting(check, BigInt(messages), state, what);
 }
 
 async function checkDeposits({ database, first_start }: Core): Promise<Finding> {

@@ -1,14 +1,17 @@
 import type { BankAnswer } from "../../partners/bank/port.ts";
+import { listAccountsWithKept } from "../../partners/kept-messages/kept-store.ts";
+import {
+  beginReading,
+  type Reading,
+  takeMessages,
+} from "../../partners/kept-messages/take-messages.ts";
 import { readOn } from "../../partners/read-on.ts";
-import { limitLockWait } from "../../platform/db/lock-wait.ts";
-import { isLockConflict, isOutage } from "../../platform/db/outages.ts";
+import { LOCK_WAIT_MAX_MS } from "../../platform/db/lock-wait.ts";
+import { isOutage } from "../../platform/db/outages.ts";
 import { SECOND_MS } from "../../platform/durations.ts";
-import { describeError } from "../../platform/tasks/outage.ts";
 import { CHUNK } from "../fund-offramps.ts";
-import { applyAnswers, type BankDeps } from "./apply-bank-answers.ts";
-import { keepAnswers } from "./keep-answers.ts";
-import { listAccountsWithKept } from "./kept-answers-store.ts";
-import { splitAnswers } from "./split-answers.ts";
+import type { BankDeps } from "./apply-bank-answers.ts";
+import { applyInParts, KEPT_ANSWERS } from "./apply-kept-answers.ts";
 
 /** Those of many accounts. */
 const ANSWERS_PER_READ_MAX = 1_200;
@@ -16,14 +19,12 @@ const SETS_AT_ONCE = 2;
 /** Of several accounts: all sets at once are not larger than one of a single account. */
 const TOGETHER_MAX = CHUNK / SETS_AT_ONCE;
 const CURSOR = "bank";
-/** Others must not wait for the locks of one account. */
-const LOCK_WAIT_MAX_MS = SECOND_MS;
+/** Others must not wait for the locks of one account, and not again for one that was locked. */
+const FIRST_LOCK_WAIT_MAX_MS = SECOND_MS;
 
 /**
- * Reads the bank's new answers and applies each one once. Where those of an account cannot be
- * applied now, because somebody holds its locks for example, they are kept for it, and so are its
- * next ones as long as any are (`apply-kept-answers.ts`): those of others are applied, and nothing
- * is read again.
+ * Reads the bank's new answers and applies each one once. What cannot be applied now is kept
+ * (`partners/kept-messages/take-messages.ts`): the others are applied, and nothing is read again.
  */
 export function bankReader(deps: BankDeps): () => Promise<void> {
   const list = async (cursor: string | null) => {
@@ -31,36 +32,35 @@ export function bankReader(deps: BankDeps): () => Promise<void> {
     return { items: answers, ...read };
   };
   return async () => {
-    const behind: Behind = new Set();
+    const reading = beginReading(deps.database, deps.log, KEPT_ANSWERS);
     const take = async (answers: BankAnswer[], now: Date, keepCursor: () => void) => {
-      await takeAnswers(deps, answers, behind, now);
-      if (answers.some(({ account_id }) => behind.has(account_id))) keepCursor();
+      await takeAnswers(deps, reading, answers, now);
+      if (answers.some(({ account_id }) => reading.behind.has(account_id))) keepCursor();
     };
     await readOn(deps.database, CURSOR, list, take, deps.clock);
   };
 }
 
-/** Accounts whose answers could not be kept either: they are read again next time. */
-type Behind = Set<string>;
-
 /** Those of several accounts at once, and of an account in their order. */
 async function takeAnswers(
   deps: BankDeps,
+  reading: Reading<BankAnswer>,
   answers: readonly BankAnswer[],
-  behind: Behind,
   now: Date,
 ): Promise<void> {
   const { database } = deps;
+  const { kind } = KEPT_ANSWERS;
   // Their order is kept: an earlier answer of the account waits.
-  const free = answers.filter(({ account_id }) => !behind.has(account_id));
+  const free = answers.filter(({ account_id }) => !reading.behind.has(account_id));
   if (free.length === 0) return;
   // Read after the cursor: whoever moved it has committed what is kept from before.
-  const of_page = database.by_account ? null : await listAccountsWithKept(database, free);
-  const waiting = groupAccounts(free, of_page, database.by_account ? 0 : TOGETHER_MAX);
+  const of_page = database.by_account ? null : await listAccountsWithKept(database, kind, free);
+  const isAlone = (account_id: string) =>
+    of_page?.has(account_id) || reading.failing.has(account_id);
+  const waiting = groupAccounts(free, isAlone, database.by_account ? 0 : TOGETHER_MAX);
   const takeGroup = async (group: BankAnswer[]) => {
-    const kept = of_page ?? (await listAccountsWithKept(database, group));
-    if (kept.has(group[0]!.account_id)) await keep(deps, group, behind, null, now);
-    else await applyGroup(deps, group, behind, now);
+    const kept = of_page ?? (await listAccountsWithKept(database, kind, group));
+    await applyGroup(deps, reading, group, kept, now);
   };
   const takeNext = async () => {
     for (let next = waiting.shift(); next; next = waiting.shift()) {
@@ -69,7 +69,7 @@ async function takeAnswers(
       } catch (error) {
         // Where accounts are on several servers, others' answers are applied while one is lost.
         if (!isOutage(error) || !database.by_account) throw error;
-        behind.add(next[0]!.account_id);
+        reading.behind.add(next[0]!.account_id);
       }
     }
   };
@@ -86,14 +86,14 @@ async function takeAnswers(
  */
 function groupAccounts(
   answers: readonly BankAnswer[],
-  kept: ReadonlySet<string> | null,
+  isAlone: (account_id: string) => boolean | undefined,
   answers_max: number,
 ): BankAnswer[][] {
   const alone: BankAnswer[][] = [];
   const together: BankAnswer[][] = [];
   for (const [account_id, own] of Map.groupBy(answers, (answer) => answer.account_id)) {
     const last = together.at(-1);
-    const is_plain = own.every(({ kind }) => kind === "booked") && !kept?.has(account_id);
+    const is_plain = own.every(({ kind }) => kind === "booked") && !isAlone(account_id);
     if (!is_plain || own.length >= answers_max) alone.push(own);
     else if (last && last.length + own.length <= answers_max) last.push(...own);
     else together.push([...own]);
@@ -104,53 +104,23 @@ function groupAccounts(
 /** If answers of several accounts fail, each is tried alone: one does not stop the others. */
 async function applyGroup(
   deps: BankDeps,
+  reading: Reading<BankAnswer>,
   group: readonly BankAnswer[],
-  behind: Behind,
+  kept: ReadonlySet<string>,
   now: Date,
 ): Promise<void> {
-  const of_accounts = [...Map.groupBy(group, (answer) => answer.account_id).values()];
-  try {
-    await applyParts(deps, group, now);
-  } catch (error) {
-    if (isOutage(error)) throw error;
-    if (of_accounts.length === 1) await keep(deps, group, behind, error, now);
-    else for (const own of of_accounts) await applyGroup(deps, own, behind, now);
+  const of_accounts = [...Map.groupBy(group, (answer) => answer.account_id)];
+  if (of_accounts.length > 1) {
+    try {
+      return await applyInParts(deps, group, FIRST_LOCK_WAIT_MAX_MS, now);
+    } catch (error) {
+      if (isOutage(error)) throw error;
+    }
   }
-}
-
-/** `why` is null where earlier ones are kept. */
-async function keep(
-  deps: BankDeps,
-  answers: readonly BankAnswer[],
-  behind: Behind,
-  why: unknown,
-  now: Date,
-): Promise<void> {
-  const { account_id } = answers[0]!;
-  try {
-    const is_first = await keepAnswers(deps.database, account_id, answers, now);
-    if (is_first && !isLockConflict(why)) warn(deps, account_id, why);
-  } catch (error) {
-    if (isOutage(error)) throw error;
-    behind.add(account_id);
-    if (!isLockConflict(error)) warn(deps, account_id, error);
-  }
-}
-
-function warn({ log }: BankDeps, account_id: string, why: unknown): void {
-  const error = describeError(why);
-  log.warn({ account_id, error }, "the bank's answers of an account cannot be applied");
-}
-
-async function applyParts(
-  deps: BankDeps,
-  answers: readonly BankAnswer[],
-  now: Date,
-): Promise<void> {
-  for (const part of await splitAnswers(deps.database, answers)) {
-    await deps.database.transaction((tx) => {
-      limitLockWait(tx, LOCK_WAIT_MAX_MS);
-      return applyAnswers(tx, deps, part, now);
-    });
+  for (const [account_id, own] of of_accounts) {
+    const has_kept = kept.has(account_id);
+    const wait_max_ms = has_kept ? LOCK_WAIT_MAX_MS : FIRST_LOCK_WAIT_MAX_MS;
+    const apply = (some: BankAnswer[]) => applyInParts(deps, some, wait_max_ms, now);
+    await takeMessages(reading, account_id, own, has_kept, apply, now);
   }
 }

@@ -4,13 +4,12 @@ import {
   type TransferStatus,
 } from "../../partners/chain/port.ts";
 import { AccountMap } from "../../platform/account-map.ts";
-import type { Clock } from "../../platform/clock.ts";
-import type { Database, Transaction } from "../../platform/db/database.ts";
+import type { Transaction } from "../../platform/db/database.ts";
 import { MINUTE_MS } from "../../platform/durations.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
 import type { Task } from "../../platform/tasks/tasks.ts";
 import type { Quote } from "./model.ts";
-import { recordDeposits } from "./record-deposits.ts";
+import { type RecordDeps, recordDeposits } from "./record-deposits.ts";
 import { findQuotes, lockQuoteRows, updateTransferStatus } from "./store.ts";
 
 const AGAIN_MIN_MS = 2_000;
@@ -24,14 +23,12 @@ type Checked = { quote: Quote; status: TransferStatus | null };
  * about them until it has decided or the quote is over. The status is only shown: what was paid is
  * read from the deposits, whoever named them.
  */
-export async function announceTransfers(
-  { database, chain, clock }: { database: Database; chain: ChainPort; clock: Clock },
-  set: TaskSet,
-): Promise<void> {
+export async function announceTransfers(deps: RecordDeps, set: TaskSet): Promise<void> {
+  const { database, chain } = deps;
   const keys = set.tasks.map(toKey);
   const named = (await findQuotes(database, keys)).filter(({ tx_id }) => tx_id !== null);
   for (const quote of named) await announce(chain, quote, set.now);
-  await recordDeposits(database, chain, clock);
+  await recordDeposits(deps);
   const checked = await Promise.all(named.map((quote) => check(chain, quote)));
   await database.transaction(async (tx) => {
     const tasks = await set.lock(tx);

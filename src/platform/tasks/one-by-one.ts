@@ -30,6 +30,17 @@ export function recordByRecord(
   return runGroups(database, set, [...by_record.values()], work, for_ms);
 }
 
+/** The same where the tasks of one account are done together. */
+export function accountByAccount(
+  database: Database,
+  set: TaskSet,
+  work: (tasks: Task[]) => Promise<void>,
+  for_ms = FOR_MS,
+): Promise<void> {
+  const by_account = Map.groupBy(set.tasks, (task) => task.account_id);
+  return runGroups(database, set, [...by_account.values()], work, for_ms);
+}
+
 async function runGroups(
   database: Database,
   set: TaskSet,

@@ -17,6 +17,8 @@ export type TaskSet = {
   /** Of each account in order of due time; the accounts take turns. */
   tasks: readonly Task[];
   now: Date;
+  /** Others may be due; of an account of this set, only ones that are due no earlier. */
+  has_more: boolean;
   /**
    * The tasks (all, or the given ones) that this worker still owns, locked in key order. Tasks that
    * were ended before or that another worker has claimed are left out: do not work on them.
@@ -63,6 +65,7 @@ export function createTaskSet(
   const set: TaskSet = {
     tasks: claim.tasks,
     now: claim.now,
+    has_more: claim.more,
     lock: async (tx, tasks = claim.tasks) => {
       if (tasks.length === 0) return [];
       const rows = await lockTasks(tx, claim, tasks);

@@ -86,11 +86,7 @@ export function wakeTasks(
   now: Date,
 ): void {
   if (records.length === 0) return;
-  // In a fixed order, so that two calls never deadlock.
-  const sorted = records
-    .map((record) => ({ ...record, task_id: wakenId(kind, record) }))
-    .sort((a, b) => (`${a.account_id}${a.task_id}` < `${b.account_id}${b.task_id}` ? -1 : 1));
-  const set = setOf(tx, "t", "account_id uuid, task_id uuid, id uuid", sorted);
+  const set = wakenSet(tx, kind, records);
   tx.write(
     `insert into tasks (account_id, id, kind, record_id, due_at, created_at)
      select t.account_id, t.task_id, $4, t.id, $5, $5 from ${set.from}
@@ -103,21 +99,29 @@ export function wakeTasks(
 
 /**
  * For work of which a record has one task: it keeps its due time if it exists. In either case its
- * row is locked until the caller's commit, as by `wakeTasks`.
+ * row is locked until the caller's commit, as by `wakeTasks`, from now on.
  */
-export async function ensureTask(
+export async function ensureTasks(
   tx: Session,
   kind: string,
-  record: RecordKey,
+  records: readonly RecordKey[],
   now: Date,
 ): Promise<void> {
-  const { account_id, id } = record;
+  const set = wakenSet(tx, kind, records);
   await tx.query(
     `insert into tasks (account_id, id, kind, record_id, due_at, created_at)
-     values ($1, $2, $3, $4, $5, $5)
+     select t.account_id, t.task_id, $4, t.id, $5, $5 from ${set.from}
      on conflict (account_id, id) do update set due_at = tasks.due_at`,
-    [account_id, wakenId(kind, record), kind, id, now],
+    [...set.values, kind, now],
   );
+}
+
+/** In a fixed order, so that two calls never deadlock. */
+function wakenSet(session: Session, kind: string, records: readonly RecordKey[]) {
+  const sorted = records
+    .map((record) => ({ ...record, task_id: wakenId(kind, record) }))
+    .sort((a, b) => (`${a.account_id}${a.task_id}` < `${b.account_id}${b.task_id}` ? -1 : 1));
+  return setOf(session, "t", "account_id uuid, task_id uuid, id uuid", sorted);
 }
 
 /** Makes the waiting tasks of these records due now. */

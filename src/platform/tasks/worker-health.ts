@@ -124,3 +124,16 @@ export function listTasksFailedWith(
     [words, limit],
   );
 }
+
+/** Tasks of this kind that failed, the longest waiting first. */
+export function listFailedTasks(
+  session: Session,
+  kind: string,
+  limit: number,
+): Promise<{ record_id: string; last_error: string }[]> {
+  return session.query(
+    `select record_id, last_error from tasks
+     where kind = $1 and attempts > 0 order by created_at limit $2`,
+    [kind, limit],
+  );
+}

@@ -84,12 +84,13 @@ export const UNNOTICED_MONEY: Coverage = {
         "at the start and every five seconds.",
     },
   ],
-  kept_bank_answers: [
+  kept_messages: [
     {
       changes: [DELETED],
       reason:
-        "An answer that could not be applied yet. Without it the payout stays as it is and is " +
-        "reported as unanswered, and `sliproad reconcile` finds the line of the bank.",
+        "An answer of the bank, or a deposit on chain, that could not be applied yet. Without it " +
+        "the payout stays as it is and is reported as unanswered, or tokens belong to nobody: " +
+        "`sliproad reconcile` finds the line of the bank, and what a chain has beyond the ledger.",
     },
   ],
   ledger_balances: [

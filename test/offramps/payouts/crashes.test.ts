@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
 import { APPLY_KEPT_ANSWERS_TASK } from "../../../src/offramps/task-kinds.ts";
-import type { Database } from "../../../src/platform/db/database.ts";
-import { Crash, type Steps } from "../../harness/steps.ts";
+import { endingAt } from "../../harness/ending-at.ts";
+import type { Steps } from "../../harness/steps.ts";
 import { findFault } from "../story.ts";
 import {
   allApplied,
@@ -11,6 +11,7 @@ import {
   booked,
   closeKeptWorld,
   idOf,
+  keptOf,
   listApplied,
   listKept,
   listTasks,
@@ -20,7 +21,6 @@ import {
   openStepsWith,
   readBank,
   reading,
-  referencesOf,
   server,
   statusesOf,
 } from "./kept-answers-world.ts";
@@ -32,36 +32,6 @@ afterEach(async () => {
   expect(await listKept()).toEqual([]);
   expect(await findFault(server)).toBeNull();
 });
-
-type Moment = "before" | "after";
-
-/** A process that ends just before or after its commit number `at`, from 0, and does nothing more. */
-function endingAt(database: Database, at: number, when: Moment) {
-  let commits = 0;
-  let is_dead = false;
-  const die = () => {
-    is_dead = true;
-    throw new Crash(`ended ${when} a commit`);
-  };
-  const assertAlive = () => {
-    if (is_dead) throw new Crash("ended before");
-  };
-  const query: Database["query"] = async (text, values) => {
-    assertAlive();
-    return database.query(text, values);
-  };
-  const transaction: Database["transaction"] = async (work, options) => {
-    assertAlive();
-    const is_last = commits++ === at;
-    const result = await database.transaction(async (tx) => {
-      const done = await work(tx);
-      if (is_last && when === "before") die();
-      return done;
-    }, options);
-    return is_last ? die() : result;
-  };
-  return { database: { ...database, query, transaction }, wasEnded: () => is_dead };
-}
 
 /** Plays a story with a process that ends at each of its commits; returns how many it has. */
 async function atEveryCommit(
@@ -94,7 +64,7 @@ describe("a process that ends at any commit", { timeout: 120_000 }, () => {
       booked(other);
       await run(readBank);
       await readBank();
-      expect(await listKept(), round).toEqual(referencesOf(answers));
+      expect(await listKept(), round).toEqual(keptOf(answers));
       await alter(failing, -1);
       await applyKept();
       expect(await statusesOf(failing), round).toEqual(["bounced", "fiat_sent"]);
@@ -111,7 +81,7 @@ describe("a process that ends at any commit", { timeout: 120_000 }, () => {
       await alter(failing, 1);
       const answers = [booked(failing), booked(failing, 1), bank.say(idOf(failing), "returned")];
       await readBank();
-      expect(await listKept(), round).toEqual(referencesOf(answers));
+      expect(await listKept(), round).toEqual(keptOf(answers));
       await alter(failing, -1);
       await run(async (killed) => void (await killed.run(APPLY_KEPT_ANSWERS_TASK)));
       await applyKept();

@@ -14,6 +14,8 @@ import { good, openStory, type Story } from "../story.ts";
  * size: `openKeptWorld` opens them anew for each file.
  */
 
+const TRIES = 8;
+
 export let server: TestServer;
 export let steps: Steps;
 export let bank: ScriptedBank;
@@ -82,10 +84,20 @@ export const alter = (story: Story, by: number) =>
   );
 
 export async function listKept(): Promise<string[]> {
-  const rows = await server.db.database.query<{ bank_reference: string }>(
-    "select bank_reference from kept_bank_answers order by account_id, place",
+  const rows = await server.db.database.query<{ reference: string }>(
+    "select reference from kept_messages order by record_id, place",
   );
-  return rows.map((row) => row.bank_reference);
+  return rows.map((row) => row.reference);
+}
+
+/** As they are listed while all of them are kept. */
+export function keptOf(answers: readonly BankAnswer[]): string[] {
+  return byPayout(answers).map((answer) => answer.bank_reference);
+}
+
+/** Those of each payout in the order of the bank. */
+function byPayout<Answer extends { end_to_end_id: string }>(answers: readonly Answer[]): Answer[] {
+  return answers.toSorted((a, b) => a.end_to_end_id.localeCompare(b.end_to_end_id));
 }
 
 export const listTasks = () =>
@@ -94,20 +106,19 @@ export const listTasks = () =>
     [APPLY_KEPT_ANSWERS_TASK],
   );
 
-/** The outcome of these answers, in the order in which they were applied. */
+/** The outcome of these answers, those of each payout in the order in which they were applied. */
 export async function listApplied(answers: readonly BankAnswer[]): Promise<[string, string][]> {
-  const rows = await server.db.database.query<{ bank_reference: string; outcome: string }>(
-    `select bank_reference, outcome from bank_answers where bank_reference = any($1)
-     order by id`,
+  type Row = { bank_reference: string; end_to_end_id: string; outcome: string };
+  const rows = await server.db.database.query<Row>(
+    `select bank_reference, end_to_end_id, outcome from bank_answers
+     where bank_reference = any($1) order by id`,
     [answers.map((answer) => answer.bank_reference)],
   );
-  return rows.map((row) => [row.bank_reference, row.outcome]);
+  return byPayout(rows).map((row) => [row.bank_reference, row.outcome]);
 }
 
-export const referencesOf = (answers: readonly BankAnswer[]) =>
-  answers.map((answer) => answer.bank_reference);
 export const allApplied = (answers: readonly BankAnswer[]) =>
-  answers.map((answer) => [answer.bank_reference, "applied"]);
+  keptOf(answers).map((reference) => [reference, "applied"]);
 
 /** As if a second had passed. */
 export async function makeDue(): Promise<void> {
@@ -121,8 +132,18 @@ export async function readBank(with_steps = steps): Promise<void> {
   expect(await with_steps.run(READ_BANK_TASK)).toBe(true);
 }
 
-/** Tries what is kept of every account once. */
+/** Tries what is kept until nothing is due; fails if something fails. */
 export async function applyKept(with_steps = steps): Promise<void> {
   await makeDue();
   while (await with_steps.run(APPLY_KEPT_ANSWERS_TASK));
+}
+
+/** Tries what is kept several times, whatever fails; returns what it failed with. */
+export async function tryKept(): Promise<string[]> {
+  const failures: string[] = [];
+  await makeDue();
+  for (let time = 0; time < TRIES; time += 1) {
+    await steps.run(APPLY_KEPT_ANSWERS_TASK).catch((error) => failures.push(String(error)));
+  }
+  return failures;
 }

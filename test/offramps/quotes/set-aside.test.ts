@@ -9,6 +9,7 @@ import { insertSandboxTransfer } from "../../../src/partners/chain/sandbox-store
 import { eraseUser } from "../../harness/erase-user.ts";
 import { addApprovedUser, addQuote, txId } from "../../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../../harness/server.ts";
+import { SILENT } from "../../harness/task-fixture.ts";
 import { deposit, expectRefusal, findFault, good, settle } from "../story.ts";
 
 /** Two of them exceed 64 bits in millionths. More than a request may ask for, not than a chain. */
@@ -142,7 +143,7 @@ describe("several readers of one page", () => {
     const quote_id = await addQuote(server, await addApprovedUser(server));
     const chain = await chainWith(quote_id, { tx_id: txId("four readers"), amount: 2n ** 70n });
     const { database, clock } = server.core;
-    const read = () => recordDeposits(database, chain, clock);
+    const read = () => recordDeposits({ database, chain, clock, log: SILENT });
     await Promise.all([read(), read(), read(), read()]);
     await settle(server);
     const [listed, ...others] = await unmatched();
@@ -169,7 +170,7 @@ describe("several readers of one page", () => {
         throw Object.assign(new pg.DatabaseError("out of range", 0, "error"), { code: "22003" });
       }) as typeof database.transaction,
     };
-    await recordDeposits(refusing, chain, clock);
+    await recordDeposits({ database: refusing, chain, clock, log: SILENT });
     expect(is_first).toBe(false);
     await settle(server);
     expect(await unmatched()).toEqual([]);

@@ -11,7 +11,7 @@ import {
   EXCEPTION_DECISIONS,
   EXCEPTION_OUTCOMES,
 } from "../../../src/offramps/exceptions/decision-store.ts";
-import { KEPT_BANK_ANSWERS } from "../../../src/offramps/payouts/kept-answers-store.ts";
+import { KEPT_MESSAGES } from "../../../src/partners/kept-messages/kept-store.ts";
 import { newId } from "../../../src/platform/ids.ts";
 import { sealAll, signingKey } from "../../../src/platform/sealing/seal.ts";
 import { signingSeed } from "../../../src/platform/sealing/signing-seed.ts";
@@ -56,8 +56,9 @@ export async function createTamperWorld(server: TestServer): Promise<void> {
     const decision = { ...left(), exception_account_id: account_id, command: "{}" };
     insertVouched(tx, EXCEPTION_DECISIONS, decision);
     insertVouched(tx, EXCEPTION_OUTCOMES, { ...left(), result: "{}" });
-    insertVouched(tx, KEPT_BANK_ANSWERS, {
-      ...{ account_id, place: 1n, bank_reference: "kept", answer: "{}", kept_at: clock.now() },
+    insertVouched(tx, KEPT_MESSAGES, {
+      ...{ account_id, kind: "kept", record_id: account_id, place: 1n },
+      ...{ reference: "kept", message: "{}", kept_at: clock.now() },
     });
     insertArchive(tx, {
       ...{ account_id, table_name: "events", number: 1n, name: "a file", row_count: 1 },
