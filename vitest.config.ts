@@ -16,7 +16,7 @@ const LONG_TESTS = [
   "test/accounts/people.browser.test.ts",
   "test/platform/encryption/master-keys.test.ts",
   "test/approvals/{cooling-off,evasion}.test.ts",
-  "test/cli/{cli,demo,listen,webhooks,controls,members}.test.ts",
+  "test/cli/{cli,demo,listen,webhooks,controls,members,doctor}.test.ts",
   "test/guides{,-operators}.test.ts",
   "test/linear-fields.test.ts",
   "test/offramps/{concurrency,economics,examples,give-back,tamper,canary}.test.ts",
@@ -56,6 +56,7 @@ const LONG_TESTS = [
   "test/webhooks/long-queues.test.ts",
   "test/cli/archive.test.ts",
   "test/invoices/payments/large-invoices.test.ts",
+  "test/install/build-{pages,sdk}.test.ts",
 ];
 const long = process.env.LONG_TESTS;
 

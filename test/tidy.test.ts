@@ -5,6 +5,7 @@ import {
   importsOf,
   lineOf,
   listFiles,
+  nodesOf,
   type SourceFile,
   type SyntaxNode,
   syntaxOf,
@@ -49,7 +50,7 @@ it("these rules have something to look at", () => {
   expect(source.flatMap(importsOf).length).toBeGreaterThan(1_000);
   expect(source.flatMap(functionsIn).length).toBeGreaterThan(1_000);
   const stores = source.filter(({ path }) => path.endsWith("store.ts"));
-  const statements = stores.flatMap((file) => textsIn(syntaxOf(file)));
+  const statements = stores.flatMap((file) => textsIn(nodesOf(file)));
   expect(statements.filter((text) => STATEMENT.test(text)).length).toBeGreaterThan(100);
 });
 
@@ -191,7 +192,7 @@ describe("SQL", () => {
       .filter(({ path }) => !["platform", "verify"].includes(moduleOf(path)))
       .filter(({ path }) => !isStore(path))
       .flatMap((file) =>
-        textsIn(syntaxOf(file))
+        textsIn(nodesOf(file))
           .filter((text) => STATEMENT.test(text))
           .map((text) => `${file.path}: ${text.trim().slice(0, 60)}`),
       );
@@ -201,7 +202,7 @@ describe("SQL", () => {
   it("never asks the server for the time", () => {
     const in_source = source
       .filter(({ path }) => path !== "src/platform/clock.ts")
-      .filter((file) => textsIn(syntaxOf(file)).some((text) => SERVER_TIME.test(text)));
+      .filter((file) => textsIn(nodesOf(file)).some((text) => SERVER_TIME.test(text)));
     const in_migrations = migrations.filter(({ text }) => SERVER_TIME.test(withoutComments(text)));
     expect([...in_source, ...in_migrations].map((file) => file.path)).toEqual([]);
   });
@@ -272,7 +273,7 @@ describe("the account is the first column of everything", () => {
 describe("tests and tracked files", () => {
   it("no test is skipped, singled out or put off", () => {
     const wrong = tests.flatMap((file) =>
-      [...walk(syntaxOf(file))]
+      nodesOf(file)
         .filter(isLeftOut)
         .map((node) => `${file.path}:${lineOf(file, node.start)}`),
     );
@@ -313,7 +314,7 @@ function isInside(folder: string): (path: string) => boolean {
 
 /** What a file takes from others; `*` where it takes a whole module. */
 function importedNamesOf(file: SourceFile): { path: string; name: string }[] {
-  return [...walk(syntaxOf(file))].flatMap((node) => {
+  return nodesOf(file).flatMap((node) => {
     const target = node.source?.value;
     if (typeof target !== "string" || !target.startsWith(".")) return [];
     const path = join(dirname(file.path), target);
@@ -365,7 +366,7 @@ function findCycle(imports: ReadonlyMap<string, readonly string[]>): string | nu
 }
 
 function functionsIn(file: SourceFile): { first_line: number; lines: number }[] {
-  return [...walk(syntaxOf(file))]
+  return nodesOf(file)
     .filter(({ type }) => /^(Function(Declaration|Expression)|ArrowFunctionExpression)$/.test(type))
     .map((node) => {
       const first_line = lineOf(file, node.start);
@@ -390,7 +391,7 @@ function exportedNamesOf(file: SourceFile): string[] {
 }
 
 function runsStatement(node: SyntaxNode): boolean {
-  return [...walk(node)].some(
+  return walk(node).some(
     ({ type, callee }) =>
       type === "CallExpression" && ["query", "write"].includes(callee.property?.name),
   );
@@ -398,7 +399,7 @@ function runsStatement(node: SyntaxNode): boolean {
 
 function isLeftOut(node: SyntaxNode): boolean {
   if (node.type !== "MemberExpression") return false;
-  const root = [...walk(node.object)].find(({ type }) => type === "Identifier")?.name;
+  const root = walk(node.object).find(({ type }) => type === "Identifier")?.name;
   return (
     /^(it|test|describe|suite|bench|context|ctx|task)$/.test(root) &&
     /^(skip|only|todo|skipIf|runIf|fails)$/.test(node.property.name)

@@ -220,7 +220,13 @@ export async function listAccountsWithoutTwo(
   return rows.map(({ name }) => name);
 }
 
+/**
+ * In turns, which the rows' locks alone do not ensure: whoever waited for one has not seen a member
+ * added meanwhile, and would lock that row after others who see it and lock it first.
+ */
 export async function lockMembers(tx: Session, account_id: string): Promise<MemberRow[]> {
+  const turn = "select pg_advisory_xact_lock(hashtextextended('members of ' || $1, 0))";
+  await tx.query(turn, [account_id]);
   const rows = await tx.query<MemberRow>(
     "select * from members where account_id = $1 order by person_id for update",
     [account_id],

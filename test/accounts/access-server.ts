@@ -11,7 +11,6 @@ import {
   sendPage,
 } from "../../src/accounts/page-scope.ts";
 import { addAccountPages } from "../../src/accounts/routes.ts";
-import { hashPassword } from "../../src/accounts/sign-in/passwords.ts";
 import { insertAccount } from "../../src/accounts/store.ts";
 import { openClock } from "../../src/platform/clock.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
@@ -21,9 +20,9 @@ import { newId } from "../../src/platform/ids.ts";
 import { page } from "../../src/platform/pages/layout.ts";
 import { createTestDatabase } from "../harness/database.ts";
 import { insertInstallation } from "../harness/installation.ts";
+import { PASSWORD_HASH } from "../harness/password.ts";
 
 const BY = { actor: "command line", reason: "set up by a test" } as const;
-export const PASSWORD = "correct horse battery";
 
 export type AccessServer = {
   app: FastifyInstance;
@@ -75,7 +74,6 @@ export async function startAccessServer(options: {
   addHome(app, deps);
   options.extend?.(app, deps);
   await app.ready();
-  const password_hash = await hashPassword(PASSWORD);
   return {
     app,
     deps,
@@ -103,7 +101,7 @@ export async function startAccessServer(options: {
       }),
     addMember: (account_id, email, role) =>
       database.transaction(async (tx) => {
-        const input = { account_id, email, password_hash, role, ...BY };
+        const input = { account_id, email, password_hash: PASSWORD_HASH, role, ...BY };
         return (await createMember(tx, index_key, input, clock.now())).person_id;
       }),
     close: async () => {

@@ -73,7 +73,7 @@ async function requestReset(email: string) {
 }
 
 describe("an invitation", () => {
-  test("lets the person choose a password that nobody else sees, and sign in with it", async () => {
+  test("lets the person choose a password that nobody else sees, stored as argon2id, and sign in", async () => {
     const email = "invited@example.test";
     const { person_id } = await invite(email);
     const before = await findPerson(server.db.database, hashEmail(server.core.index_key, email));
@@ -83,6 +83,16 @@ describe("an invitation", () => {
     expect(shown.body).toContain(email);
     expect(answer.headers.location).toBe("/sign-in?done=password");
     expect((await person.signIn(email, { password: CHOSEN })).statusCode).toBe(303);
+    const [stored] = await server.db.database.query<{ password_hash: string; row: string }>(
+      `select password_hash, people::text || encode(email, 'escape') as row
+       from people where id = $1`,
+      [person_id],
+    );
+    // With OWASP's parameters.
+    expect(stored!.password_hash).toMatch(
+      /^\$argon2id\$v=19\$m=19456,t=2,p=1\$[A-Za-z0-9+/]{22}\$[A-Za-z0-9+/]{43}$/,
+    );
+    expect(stored!.row).not.toContain("example.test");
     const entries = await server.db.database.query(
       "select action from audit_entries where record = $1 order by id",
       [`person:${person_id}`],

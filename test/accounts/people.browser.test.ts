@@ -8,7 +8,8 @@ import {
   takeShot,
   watchErrors,
 } from "../harness/browser.ts";
-import { addMember, PASSWORD } from "../harness/oauth.ts";
+import { addMember } from "../harness/oauth.ts";
+import { PASSWORD } from "../harness/password.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { type Authenticator, authenticatorOf } from "./authenticator.ts";

@@ -8,7 +8,8 @@ import {
   takeShot,
   watchErrors,
 } from "../harness/browser.ts";
-import { type AccessServer, PASSWORD, startAccessServer } from "./access-server.ts";
+import { PASSWORD } from "../harness/password.ts";
+import { type AccessServer, startAccessServer } from "./access-server.ts";
 
 const EMAIL = "ada.with.a.rather.long.name@example.test";
 

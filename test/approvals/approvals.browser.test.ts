@@ -1,8 +1,8 @@
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { PASSWORD } from "../accounts/access-server.ts";
 import { inspect, NARROW, WIDE } from "../dashboard/browser-stories.ts";
 import { openBrowser, watchErrors } from "../harness/browser.ts";
+import { PASSWORD } from "../harness/password.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 import { addWaiting, decide, setAccount, signInAs } from "../kyc/review/review-fixture.ts";

@@ -1,9 +1,8 @@
 import { expect } from "vitest";
 import { createMember } from "../../src/accounts/create-member.ts";
 import type { Role } from "../../src/accounts/model.ts";
-import { hashPassword } from "../../src/accounts/sign-in/passwords.ts";
-import { PASSWORD } from "../accounts/access-server.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
+import { PASSWORD_HASH } from "../harness/password.ts";
 import { addApprovedUser } from "../harness/ramp.ts";
 import type { Answer, TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
@@ -25,9 +24,8 @@ export async function addMember(
   email = `${role}-${crypto.randomUUID()}@example.test`,
 ) {
   const { database, index_key, clock } = server.core;
-  const password_hash = await hashPassword(PASSWORD);
   const by = { actor: "command line", reason: "set up by a test" } as const;
-  const input = { account_id, email, password_hash, role, ...by };
+  const input = { account_id, email, password_hash: PASSWORD_HASH, role, ...by };
   const { person_id } = await database.transaction((tx) =>
     createMember(tx, index_key, input, clock.now()),
   );

@@ -6,7 +6,6 @@ import { createMember } from "../../src/accounts/create-member.ts";
 import type { By } from "../../src/accounts/model.ts";
 import { makeApiKey } from "../../src/accounts/model.ts";
 import { resetFactor } from "../../src/accounts/second-factor/reset-factor.ts";
-import { hashPassword } from "../../src/accounts/sign-in/passwords.ts";
 import { SESSIONS } from "../../src/accounts/sign-in/session-store.ts";
 import { listMembers } from "../../src/accounts/store.ts";
 import { accountChange } from "../../src/approvals/change-accounts.ts";
@@ -17,8 +16,8 @@ import { assertWaited } from "../../src/approvals/votes/voters.ts";
 import { limitChange } from "../../src/limits/change-limits.ts";
 import { EVERY } from "../../src/limits/model.ts";
 import { findRule } from "../../src/limits/store.ts";
-import { PASSWORD } from "../accounts/access-server.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
+import { PASSWORD, PASSWORD_HASH } from "../harness/password.ts";
 import { setKyc } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { vouch } from "../harness/vouch.ts";
@@ -254,7 +253,7 @@ it("a new member of a live account votes after 24 hours", async () => {
   const input = {
     account_id: account.account_id,
     email,
-    password_hash: await hashPassword(PASSWORD),
+    password_hash: PASSWORD_HASH,
     role: "approver",
     vote_wait_ms: NEW_MEMBER_WAIT_MS,
     actor: "command line",

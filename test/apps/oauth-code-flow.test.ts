@@ -1,7 +1,6 @@
 import { createPublicKey, createVerify } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { SESSIONS } from "../../src/accounts/sign-in/session-store.ts";
-import { PASSWORD } from "../accounts/access-server.ts";
 import { authenticatorOf } from "../accounts/authenticator.ts";
 import {
   addApp,
@@ -15,6 +14,7 @@ import {
   post,
   REDIRECT_URI,
 } from "../harness/oauth.ts";
+import { PASSWORD } from "../harness/password.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { vouch } from "../harness/vouch.ts";
 

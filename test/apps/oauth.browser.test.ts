@@ -4,14 +4,8 @@ import axe from "axe-core";
 import type { Browser, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openBrowser, scrollsSideways, takeShot, watchErrors } from "../harness/browser.ts";
-import {
-  addApp,
-  addMember,
-  askFor,
-  type Client,
-  exchangeCode,
-  PASSWORD,
-} from "../harness/oauth.ts";
+import { addApp, addMember, askFor, type Client, exchangeCode } from "../harness/oauth.ts";
+import { PASSWORD } from "../harness/password.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 
 const EMAIL = "ada.with.a.rather.long.name@example.test";

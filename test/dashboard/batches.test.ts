@@ -431,8 +431,10 @@ describe("a batch of the largest size", () => {
   it("leaves others their time, however often it is changed at once", async () => {
     const { batch } = await upload(rowsOf("reference", 1_900));
     const body = { batch: { is_file_acknowledged: true } };
+    // That they take turns is checked above; `npm run soak` sends more.
+    const length = process.env.LONG_TESTS ? 12 : 4;
     const changes = Promise.all(
-      Array.from({ length: 12 }, () => member.call("PATCH", `${PATH}/${batch.id}`, body)),
+      Array.from({ length }, () => member.call("PATCH", `${PATH}/${batch.id}`, body)),
     );
     let is_over = false;
     void changes.finally(() => {

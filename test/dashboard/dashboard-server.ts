@@ -1,9 +1,8 @@
 import type { LightMyRequestResponse } from "fastify";
 import { createMember } from "../../src/accounts/create-member.ts";
 import type { Role } from "../../src/accounts/model.ts";
-import { hashPassword } from "../../src/accounts/sign-in/passwords.ts";
-import { PASSWORD } from "../accounts/access-server.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
+import { PASSWORD_HASH } from "../harness/password.ts";
 import type { TestServer } from "../harness/server.ts";
 
 /** A member as their browser: signed in, with the token that the dashboard's page has. */
@@ -26,9 +25,8 @@ export async function signInMember(
   { account_id, role, email }: { account_id: string; role: Role; email: string },
 ): Promise<BrowserMember> {
   const { database, index_key, clock } = core;
-  const password_hash = await hashPassword(PASSWORD);
   const by = { actor: "command line", reason: "set up by a test" } as const;
-  const input = { account_id, email, role, password_hash, ...by };
+  const input = { account_id, email, role, password_hash: PASSWORD_HASH, ...by };
   const { person_id } = await database.transaction((tx) =>
     createMember(tx, index_key, input, clock.now()),
   );

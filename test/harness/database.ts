@@ -61,7 +61,7 @@ async function cloneTemplate(
         const end = "select pg_terminate_backend(pid) from pg_stat_activity where datname = $1";
         await server.query(end, [template]);
       }
-      await server.query(`create database ${name} template ${template}`);
+      await server.query(`create database ${name} template ${template} strategy file_copy`);
       return;
     } catch (error) {
       const is_in_use = (error as { code?: string }).code === OBJECT_IN_USE;

@@ -1,5 +1,5 @@
 import type { FastifyInstance, LightMyRequestResponse } from "fastify";
-import { PASSWORD } from "../accounts/access-server.ts";
+import { PASSWORD } from "./password.ts";
 
 const SIGN_IN_PATH = "/sign-in";
 

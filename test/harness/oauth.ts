@@ -1,13 +1,12 @@
 import { createHash, randomBytes } from "node:crypto";
 import { createMember } from "../../src/accounts/create-member.ts";
 import type { Role } from "../../src/accounts/model.ts";
-import { hashPassword } from "../../src/accounts/sign-in/passwords.ts";
 import { startSession } from "../../src/accounts/sign-in/sessions.ts";
 import { createOneApp } from "../../src/apps/create-apps.ts";
 import type { AppFlow } from "../../src/apps/model.ts";
+import { PASSWORD, PASSWORD_HASH } from "./password.ts";
 import type { Answer, TestServer } from "./server.ts";
 
-export const PASSWORD = "correct horse battery";
 export const REDIRECT_URI = "https://client.example.test/callback";
 const BY = { actor: "command line", reason: "test" } as const;
 const STEPS_MAX = 10;
@@ -45,8 +44,7 @@ export async function addMember(
   role: Role = "admin",
 ): Promise<string> {
   const { database, index_key, clock } = core;
-  const password_hash = await hashPassword(PASSWORD);
-  const input = { account_id, email, password_hash, role, ...BY };
+  const input = { account_id, email, password_hash: PASSWORD_HASH, role, ...BY };
   const member = await database.transaction((tx) =>
     createMember(tx, index_key, input, clock.now()),
   );

@@ -44,31 +44,48 @@ export function syntaxOf(file: SourceFile): SyntaxNode {
   return syntax;
 }
 
-/** Every node, outer ones first. */
-export function* walk(node: SyntaxNode): Generator<SyntaxNode> {
-  yield node;
-  for (const member of Object.values(node)) {
-    for (const child of Array.isArray(member) ? member : [member]) {
-      if (typeof child?.type === "string") yield* walk(child);
+/** Every node, outer ones first. Not a generator: there are millions of nodes. */
+export function walk(node: SyntaxNode, found: SyntaxNode[] = []): SyntaxNode[] {
+  found.push(node);
+  for (const name in node) {
+    const member = node[name];
+    if (typeof member !== "object" || member === null) continue;
+    if (!Array.isArray(member)) {
+      if (typeof member.type === "string") walk(member, found);
+      continue;
     }
+    for (const child of member) if (typeof child?.type === "string") walk(child, found);
   }
+  return found;
+}
+
+const walked = new WeakMap<SourceFile, readonly SyntaxNode[]>();
+
+export function nodesOf(file: SourceFile): readonly SyntaxNode[] {
+  const known = walked.get(file);
+  if (known) return known;
+  const nodes = walk(syntaxOf(file));
+  walked.set(file, nodes);
+  return nodes;
 }
 
 /** The paths of the repository's files that this one imports, as types or values. */
 export function importsOf(file: SourceFile): string[] {
-  return [...walk(syntaxOf(file))]
+  return nodesOf(file)
     .map((node) => node.source?.value)
     .filter((source): source is string => typeof source === "string" && source.startsWith("."))
     .map((source) => join(dirname(file.path), source));
 }
 
 /** The texts of all string and template literals, a template's pieces joined by a space. */
-export function textsIn(node: SyntaxNode): string[] {
-  return [...walk(node)].flatMap((inner) => {
-    if (inner.type === "Literal" && typeof inner.value === "string") return [inner.value];
-    if (inner.type !== "TemplateLiteral") return [];
-    return [inner.quasis.map((piece: SyntaxNode) => piece.value.cooked).join(" ")];
-  });
+export function textsIn(nodes: readonly SyntaxNode[]): string[] {
+  const texts: string[] = [];
+  for (const node of nodes) {
+    if (node.type === "Literal" && typeof node.value === "string") texts.push(node.value);
+    if (node.type !== "TemplateLiteral") continue;
+    texts.push(node.quasis.map((piece: SyntaxNode) => piece.value.cooked).join(" "));
+  }
+  return texts;
 }
 
 export function lineOf(file: SourceFile, position: number): number {

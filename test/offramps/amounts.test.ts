@@ -22,6 +22,9 @@ const CURRENCIES = [
   { currency: "tnd", digits: 3, minimum: 3_000n, maximum: 2_800_000_000_000n },
 ] as const;
 const ITEMS = 20;
+/** Others at each run; `npm run soak` tries more. */
+const RUNS = process.env.LONG_TESTS ? 15 : 8;
+const SINGLE_RUNS = process.env.LONG_TESTS ? 80 : 40;
 
 type Stored = { id: string; destination_amount: bigint; fee: bigint };
 
@@ -109,7 +112,7 @@ describe.each(CURRENCIES)("amounts in $currency", ({ currency, digits, minimum, 
         const shown = await server.call("GET", `/users/${user_id}/quotes/${quote_id}`);
         expect(numbersOf(shown.text, "destination_amount")).toEqual(texts);
       }),
-      { numRuns: 15 },
+      { numRuns: RUNS },
     );
   });
 
@@ -153,7 +156,7 @@ describe.each(CURRENCIES)("amounts in $currency", ({ currency, digits, minimum, 
           expect(stored.length).toBe(count);
         }
       }),
-      { numRuns: 80 },
+      { numRuns: SINGLE_RUNS },
     );
   });
 
@@ -168,7 +171,7 @@ describe.each(CURRENCIES)("amounts in $currency", ({ currency, digits, minimum, 
           expect(created.body.error_code, `${value} ${created.text}`).toBe("record_invalid");
         }
       }),
-      { numRuns: 15 },
+      { numRuns: RUNS },
     );
     expect(await readStored(quote_id)).toEqual([]);
   });

@@ -1,6 +1,5 @@
 import type { Browser } from "playwright-core";
 import { afterAll, beforeAll, expect, test } from "vitest";
-import { PASSWORD } from "../accounts/access-server.ts";
 import {
   addMember,
   addOwedUser,
@@ -14,6 +13,7 @@ import {
   takeShot,
   watchErrors,
 } from "../harness/browser.ts";
+import { PASSWORD } from "../harness/password.ts";
 import { addApprovedUser, addPaymentDetail, addQuote, execute } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";

@@ -1,11 +1,10 @@
 import { createMember } from "../../src/accounts/create-member.ts";
 import type { Role } from "../../src/accounts/model.ts";
-import { hashPassword } from "../../src/accounts/sign-in/passwords.ts";
+import { PASSWORD, PASSWORD_HASH } from "../harness/password.ts";
 import type { Installation } from "./installation.ts";
 import type { User } from "./model.ts";
 import type { Answer, Process, Request } from "./process.ts";
 
-const PASSWORD = "an invented password";
 const APPROVALS = "/dashboard/api/approvals";
 export const ADDRESS = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
 export const DETAIL = {
@@ -69,11 +68,9 @@ async function addMember(
 ) {
   const { database, index_key, clock } = cores[0]!;
   const email = `member-${number}@example.test`;
-  const password_hash = await hashPassword(PASSWORD);
   const by = { actor: "command line", reason: "simulation" } as const;
-  await database.transaction((tx) =>
-    createMember(tx, index_key, { account_id, email, password_hash, role, ...by }, clock.now()),
-  );
+  const input = { account_id, email, password_hash: PASSWORD_HASH, role, ...by };
+  await database.transaction((tx) => createMember(tx, index_key, input, clock.now()));
   const browser = createBrowser(processes[0]!, `203.0.113.${number + 1}`);
   const signIn = async () => {
     await browser.get("/sign-in");

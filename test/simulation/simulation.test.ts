@@ -3,7 +3,7 @@ import { openSimulator, type Simulator } from "./run-seed.ts";
 
 /* `npm run simulate` runs more seeds, repeats one, and shows that planted bugs are found. */
 const SEED = Number(process.env.SIMULATION_SEED ?? 1);
-const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 4);
+const SEEDS = Number(process.env.SIMULATION_SEEDS ?? 2);
 const SEED_TIMEOUT_MS = 40_000;
 
 const BANKS = [

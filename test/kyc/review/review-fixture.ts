@@ -1,17 +1,15 @@
 import { createMember } from "../../../src/accounts/create-member.ts";
 import type { Role } from "../../../src/accounts/model.ts";
-import { hashPassword } from "../../../src/accounts/sign-in/passwords.ts";
 import { findAccountById } from "../../../src/accounts/store.ts";
 import { type AccountChange, updateAccount } from "../../../src/accounts/update-account.ts";
-import { PASSWORD } from "../../accounts/access-server.ts";
 import { HttpVisitor } from "../../harness/http-visitor.ts";
+import { PASSWORD_HASH } from "../../harness/password.ts";
 import type { TestServer } from "../../harness/server.ts";
 import { waitFor } from "../../harness/wait-for.ts";
 import { addUser, openLink, PageVisitor, statusOf } from "../kyc-fixture.ts";
 
 export const REVIEWS = "/dashboard/api/reviews";
 const BY = { actor: "command line", reason: "set up by a test" } as const;
-let password_hash: Promise<string> | undefined;
 let addresses = 0;
 
 /** A signed-in member of an account. */
@@ -21,9 +19,8 @@ export async function signInAs(
   role: Role,
 ): Promise<{ person_id: string; email: string; visitor: HttpVisitor }> {
   const { database, index_key, clock } = server.core;
-  password_hash ??= hashPassword(PASSWORD);
   const email = `${role}-${crypto.randomUUID()}@example.com`;
-  const input = { account_id, email, password_hash: await password_hash, role, ...BY };
+  const input = { account_id, email, password_hash: PASSWORD_HASH, role, ...BY };
   const { person_id } = await database.transaction((tx) =>
     createMember(tx, index_key, input, clock.now()),
   );

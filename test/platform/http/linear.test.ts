@@ -133,12 +133,18 @@ describe("a form is read in linear time", () => {
 
 const BOUNDARY = "b".repeat(60);
 const PART = `--${BOUNDARY}\r\nContent-Disposition: form-data; name="file"\r\n\r\n`;
-const multipart: [string, (size: number) => string, chunk: number][] = [
+/** Their cost is that of the pieces, not of the bytes. */
+const multipart: [string, (size: number) => string, chunk: number, size?: number][] = [
   ["a plain file", (size) => repeat("x", size), 16 * 1024],
   ["line breaks", (size) => repeat("\r\n", size), 16 * 1024],
   ["almost boundaries", (size) => repeat(`\r\n--${BOUNDARY.slice(1)}`, size), 16 * 1024],
-  ["almost boundaries in small pieces", (size) => repeat(`\r\n--${BOUNDARY.slice(1)}`, size), 7],
-  ["single bytes", (size) => repeat("x", size), 1],
+  [
+    "almost boundaries in small pieces",
+    (size) => repeat(`\r\n--${BOUNDARY.slice(1)}`, size),
+    7,
+    8 * 1024,
+  ],
+  ["single bytes", (size) => repeat("x", size), 1, 4 * 1024],
 ];
 
 async function readMultipart({ bytes, chunk }: { bytes: Buffer; chunk: number }): Promise<void> {
@@ -149,12 +155,12 @@ async function readMultipart({ bytes, chunk }: { bytes: Buffer; chunk: number })
 }
 
 describe("multipart is read in linear time", () => {
-  it.each(multipart)("%s", async (_name, make, chunk) => {
+  it.each(multipart)("%s", async (_name, make, chunk, smallest = 32 * 1024) => {
     const body = (size: number) => ({
       bytes: Buffer.from(`${PART}${make(size)}\r\n--${BOUNDARY}--\r\n`),
       chunk,
     });
-    expect(await growth(body, readMultipart, 32 * 1024)).toBeLessThan(GROWTH_MAX);
+    expect(await growth(body, readMultipart, smallest)).toBeLessThan(GROWTH_MAX);
   });
 
   it.each([
