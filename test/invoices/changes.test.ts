@@ -189,11 +189,11 @@ describe("changePaymentOptions", () => {
     const [row] = await findInvoices(server.core.database, [key]);
     const [entry] = await openInvoices(server.core.database, server.core.keyring, [row!]);
     const { invoice, history } = entry!;
-    const after = (changes: number) => {
+    const codesAfter = (changes: number) => {
       const past = { invoice, history: Array(changes).fill(history[0]) };
       return inputProblems(past, "changePaymentOptions", null).map(({ code }) => code);
     };
-    expect([after(99), after(100)]).toEqual([[], ["limit_exceeded"]]);
+    expect([codesAfter(99), codesAfter(100)]).toEqual([[], ["limit_exceeded"]]);
     expect(
       inputProblems({ invoice, history: Array(100).fill(history[0]) }, "cancel", null),
     ).toEqual([]);
