@@ -144,19 +144,22 @@ export function inputProblems(
   return [
     ...amountProblems(invoice, name, input),
     ...claimProblems(invoice, name, input),
-    ...historyProblems(history, name, input),
+    ...historyProblems(invoice, history, name, input),
   ];
 }
 
 const CHANGES_MAX = 100;
 const HISTORY_CHARACTERS_MAX = 100_000;
+/** Of the invoice, once for each change of it. */
+const STORED_CHARACTERS_MAX = 5_000_000;
 
 /**
  * Changes that can be made again and again end at a limit: every answer contains all of the
- * history, and each change stores one for the other party. The others, such as paying it or
- * canceling it, are always possible.
+ * history, and each change stores the invoice with it for the other party. The others, such as
+ * paying it or canceling it, are always possible.
  */
 function historyProblems(
+  { document }: Pick<Invoice, "document">,
   history: readonly InvoiceChange[],
   name: ChangeName | null,
   input: ChangeInput | null,
@@ -167,7 +170,9 @@ function historyProblems(
     (sum, change) => sum + JSON.stringify(change.input ?? null).length,
     0,
   );
-  if (history.length < CHANGES_MAX && characters < HISTORY_CHARACTERS_MAX) return [];
+  const stored = history.length * JSON.stringify(document).length;
+  const is_small = characters < HISTORY_CHARACTERS_MAX && stored < STORED_CHARACTERS_MAX;
+  if (history.length < CHANGES_MAX && is_small) return [];
   const message = "The invoice has been changed too often for this change. Send a new invoice.";
   return [{ field: "type", code: "limit_exceeded", message }];
 }

@@ -193,6 +193,12 @@ describe("changePaymentOptions", () => {
       const past = { invoice, history: Array(changes).fill(history[0]) };
       return inputProblems(past, "changePaymentOptions", null).map(({ code }) => code);
     };
+    // A large invoice is stored with each change.
+    const document = { ...invoice.document, note: "n".repeat(600_000) };
+    const large = { invoice: { ...invoice, document }, history: Array(9).fill(history[0]) };
+    expect(inputProblems(large, "changePaymentOptions", null)).toMatchObject([
+      { code: "limit_exceeded" },
+    ]);
     expect([codesAfter(99), codesAfter(100)]).toEqual([[], ["limit_exceeded"]]);
     expect(
       inputProblems({ invoice, history: Array(100).fill(history[0]) }, "cancel", null),

@@ -44,9 +44,6 @@ export type PaymentClaim = {
 /** One token counts as one dollar. */
 const CLAIM_CURRENCY = "USD";
 
-/** Of one transaction, each at least the total of the invoice, to its own wallet. */
-const CANDIDATES_MAX = 100;
-
 /** How long a transfer may take to become final. */
 const CLAIM_LIFE_MS = DAY_MS;
 
@@ -140,9 +137,7 @@ export function judgeClaim(
   if (found.mined_before < payable_at) {
     return { reason: "The transfer was mined before the invoice became payable." };
   }
-  const candidates = whole
-    .slice(0, CANDIDATES_MAX)
-    .map((transfer) => toTracked(chain, tx_id, transfer, found.mined_at));
+  const candidates = whole.map((transfer) => toTracked(chain, tx_id, transfer, found.mined_at));
   return { candidates };
 }
 
