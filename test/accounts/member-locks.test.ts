@@ -1,11 +1,18 @@
-import { expect, test } from "vitest";
+import { afterAll, beforeAll, expect, test } from "vitest";
 import { createMember } from "../../src/accounts/create-member.ts";
 import { insertMember, lockMembers } from "../../src/accounts/store.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { waitFor } from "../harness/wait-for.ts";
 
-async function addPersonElsewhere({ core, account_id }: TestServer): Promise<string> {
-  const { database, index_key, clock } = core;
+let server: TestServer;
+beforeAll(async () => {
+  server = await startTestServer({ without_worker: true });
+});
+afterAll(() => server?.close());
+
+async function addPersonElsewhere(): Promise<string> {
+  const { account_id } = server;
+  const { database, index_key, clock } = server.core;
   const email = `${crypto.randomUUID()}@example.test`;
   const by = { actor: "command line", reason: "set up by a test" } as const;
   const { person_id } = await database.transaction((tx) =>
@@ -15,10 +22,9 @@ async function addPersonElsewhere({ core, account_id }: TestServer): Promise<str
 }
 
 test("whoever waited while a member was added does not deadlock with whoever came later", async () => {
-  const server = await startTestServer({ without_worker: true });
   const { database, clock } = server.core;
   const { account_id } = await server.addAccount("Grows");
-  const people = [await addPersonElsewhere(server), await addPersonElsewhere(server)];
+  const people = [await addPersonElsewhere(), await addPersonElsewhere()];
   // Members are locked by their ids: the one that only the last transaction sees is its first.
   const [added, first] = people.sort();
   const rest = { account_id, role: "admin", votes_from: null, joined_at: null } as const;
@@ -55,5 +61,4 @@ test("whoever waited while a member was added does not deadlock with whoever cam
   await waitFor(isOneWaiting);
   isNextWaiting.resolve();
   expect(await Promise.all([locksTwice, locksLater])).toEqual([2, 2]);
-  await server.close();
 });
