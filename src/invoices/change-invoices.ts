@@ -104,7 +104,7 @@ function decideOne(
   const { name } = input;
   const is_paying = paying.has(invoice.id);
   if (name) problems.push(...changeProblems(invoice, name, ownRole(invoice.format), is_paying));
-  problems.push(...inputProblems(entry, name, input.input));
+  problems.push(...actProblems(entry, { ...input, actor_account_id: account_id }));
   if (problems.length > 0 || name === null) return { refusal: Refusal.of(problems) };
   const changed =
     name === "create"
@@ -135,53 +135,59 @@ export async function findPaying(
   return new Set((await listPaying(tx, keys)).map(({ id }) => id));
 }
 
-/** What is wrong with the input of a change, given the invoice. */
-export function inputProblems(
+type WantedAct = {
+  name: ChangeName | null;
+  input: ChangeInput | null;
+  /** Null for a party without an account here. */
+  actor_account_id: string | null;
+};
+
+/** What is wrong with a change that the caller's role and the state allow. */
+export function actProblems(
   { invoice, history }: Pick<KeyedInvoice, "invoice" | "history">,
-  name: ChangeName | null,
-  input: ChangeInput | null,
+  act: WantedAct,
 ): Problem[] {
   return [
-    ...amountProblems(invoice, name, input),
-    ...claimProblems(invoice, name, input),
-    ...historyProblems(invoice, history, name, input),
+    ...amountProblems(invoice, act),
+    ...claimProblems(invoice, act.name, act.input),
+    ...historyProblems(invoice, history, act),
   ];
 }
 
+/** Of one party. */
 const CHANGES_MAX = 100;
 const HISTORY_CHARACTERS_MAX = 100_000;
 /** Of the invoice, once for each change of it. */
 const STORED_CHARACTERS_MAX = 5_000_000;
 
 /**
- * Changes that can be made again and again end at a limit: every answer contains all of the
- * history, and each change stores the invoice with it for the other party. The others, such as
- * paying it or canceling it, are always possible.
+ * What a party can do again and again ends at a limit: every answer contains all of the history,
+ * and each change stores the invoice with it for the other party. Each party has its own limit, so
+ * that neither uses up the other's, and can always reject, cancel and mark unpaid.
  */
 function historyProblems(
   { document }: Pick<Invoice, "document">,
   history: readonly InvoiceChange[],
-  name: ChangeName | null,
-  input: ChangeInput | null,
+  { name, input, actor_account_id }: WantedAct,
 ): Problem[] {
-  const is_claim = input?.txHash !== undefined;
-  if (name !== "changePaymentOptions" && name !== "markUnpaid" && !is_claim) return [];
-  const characters = history.reduce(
+  const is_large = name === "changePaymentOptions" || input?.txHash !== undefined;
+  if (!is_large && name !== "declareReceivedPayment") return [];
+  const own = history.filter((change) => change.actor_account_id === actor_account_id);
+  const characters = own.reduce(
     (sum, change) => sum + JSON.stringify(change.input ?? null).length,
     0,
   );
-  const stored = history.length * JSON.stringify(document).length;
-  const is_small = characters < HISTORY_CHARACTERS_MAX && stored < STORED_CHARACTERS_MAX;
-  if (history.length < CHANGES_MAX && is_small) return [];
-  const message = "The invoice has been changed too often for this change. Send a new invoice.";
+  const stored = own.length * JSON.stringify(document).length;
+  const is_full = characters >= HISTORY_CHARACTERS_MAX || stored >= STORED_CHARACTERS_MAX;
+  if (own.length < CHANGES_MAX && !(is_large && is_full)) return [];
+  const message = "You have changed this invoice too often for this change.";
   return [{ field: "type", code: "limit_exceeded", message }];
 }
 
 /** An invoice is paid as a whole: the received amount must be its total. */
 function amountProblems(
   invoice: Pick<Invoice, "total">,
-  name: ChangeName | null,
-  input: ChangeInput | null,
+  { name, input }: Pick<WantedAct, "name" | "input">,
 ): Problem[] {
   const is_whole = input?.amount === undefined || BigInt(input.amount) === invoice.total;
   if (name !== "declareReceivedPayment" || is_whole) return [];

@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Database, Transaction } from "../../platform/db/database.ts";
 import { notFound, Refusal } from "../../platform/errors.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
-import { findPaying, inputProblems } from "../change-invoices.ts";
+import { actProblems, findPaying } from "../change-invoices.ts";
 import { findChangeByKey } from "../change-store.ts";
 import type { InvoiceUseCaseDeps } from "../create-invoices.ts";
 import {
@@ -50,10 +50,10 @@ export async function changeAsParty(
     if (act.change_key && (await findChangeByKey(tx, key, act.change_key))) return entry;
     const paying = await findPaying(tx, [entry.invoice]);
     const problems = changeProblems(entry.invoice, act.name, act.role, paying.has(key.id));
-    if (problems.length === 0) problems.push(...inputProblems(entry, act.name, act.input));
-    if (problems.length > 0) throw Refusal.of(problems);
     const { name, input, caller } = act;
     const change = { name, input, actor_account_id: caller?.account_id ?? null };
+    if (problems.length === 0) problems.push(...actProblems(entry, change));
+    if (problems.length > 0) throw Refusal.of(problems);
     const changed = changeInvoice(entry, change, now, act.change_key, caller?.by ?? null);
     recordChanges(tx, deps.renderer, [changed], now);
     return changed;
