@@ -12,7 +12,7 @@ type Options = JsonOption & { distribute?: boolean; shards: string };
 
 const SHARDS_MAX = 1024;
 /** One row that says which lists are current: users and payees are read with it. */
-const JOINED_TABLES = ["screening_state"];
+export const JOINED_TABLES = ["screening_state"];
 
 export function addMigrateCommand(program: Command): void {
   program

@@ -1,5 +1,5 @@
 import type { Transaction, Writer } from "../platform/db/database.ts";
-import { isDatabaseError, violatedKey } from "../platform/db/outages.ts";
+import { violatedCheck, violatedKey } from "../platform/db/outages.ts";
 import { newId, timeOfId } from "../platform/ids.ts";
 import { noteUnsealed, signEntries } from "../platform/sealing/seal.ts";
 import { assertAuthentic, signBalance } from "./balance-mac.ts";
@@ -69,7 +69,7 @@ export function isAlreadyPosted(error: unknown): boolean {
 
 /** True if a commit failed because an account's balance would have become negative. */
 export function isOverdrawn(error: unknown): boolean {
-  return isDatabaseError(error) && error.constraint === "ledger_balances_balance_check";
+  return violatedCheck(error) === "ledger_balances_balance_check";
 }
 
 /** Failures here are bugs; invalid input is handled before posting. */

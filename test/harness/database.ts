@@ -3,6 +3,7 @@ import { setTimeout as sleep } from "node:timers/promises";
 import { inject } from "vitest";
 import { type Database, openDatabase } from "../../src/platform/db/database.ts";
 import { bindMacs } from "../../src/platform/sealing/row-mac.ts";
+import { dropDatabase, onEachNode } from "./citus.ts";
 import { urlOfDatabase } from "./database-url.ts";
 import { fixedMacs } from "./macs.ts";
 
@@ -23,7 +24,7 @@ export async function createTestDatabase(options: DatabaseOptions = {}): Promise
   const server_url = inject("server_url");
   const name = `${inject("database_prefix")}${randomBytes(6).toString("hex")}`;
   const { copy_of } = options;
-  await onServer(server_url, (server) => cloneTemplate(server, name, copy_of));
+  await onEachNode(server_url, (server) => cloneTemplate(server, name, copy_of));
   const url = urlOfDatabase(server_url, name);
   // Tests end connections on purpose; a lost one is not an error of the test.
   const { connections_max = 10 } = options;
@@ -32,20 +33,9 @@ export async function createTestDatabase(options: DatabaseOptions = {}): Promise
   bindMacs(database, fixedMacs());
   const drop = async () => {
     await database.close();
-    await onServer(server_url, (server) =>
-      server.query(`drop database if exists ${name} with (force)`),
-    );
+    await dropDatabase(server_url, name);
   };
   return { url, database, drop };
-}
-
-async function onServer<Result>(url: string, work: (server: Database) => Promise<Result>) {
-  const server = openDatabase({ url, connections_max: 1 });
-  try {
-    return await work(server);
-  } finally {
-    await server.close();
-  }
 }
 
 /** Any connection to the template (autovacuum, a developer) makes the server refuse for a while. */

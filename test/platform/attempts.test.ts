@@ -37,9 +37,9 @@ beforeEach(async () => {
 });
 
 /** As in another process. */
-const open = (purpose = "test"): Attempts =>
+const open = (purpose = "test", by_account = false): Attempts =>
   createAttempts(
-    { database: db.database, index_key, clock },
+    { database: { ...db.database, by_account }, index_key, clock },
     { purpose, limit: LIMIT, window_ms: 60_000 },
   );
 const takeAll = async (attempts: Attempts, caller: string, count: number) => {
@@ -48,19 +48,22 @@ const takeAll = async (attempts: Attempts, caller: string, count: number) => {
 };
 
 describe("attempts", () => {
-  it("are counted exactly across all processes, also when concurrent", async () => {
-    const [one, other] = [open(), open()];
-    const allowed = await Promise.all([takeAll(one, "a", 20), takeAll(other, "a", 20)]);
-    expect(allowed[0]! + allowed[1]!).toBe(LIMIT);
-    expect(await other.look("a")).toEqual({
-      allowed: false,
-      limit: LIMIT,
-      remaining: 0,
-      reset_seconds: 30,
-    });
-    expect((await other.take("b")).allowed).toBe(true);
-    expect((await open("another purpose").take("a")).allowed).toBe(true);
-  });
+  it.each([false, true])(
+    "are counted exactly across all processes, by account %s",
+    async (by_account) => {
+      const [one, other] = [open("test", by_account), open("test", by_account)];
+      const allowed = await Promise.all([takeAll(one, "a", 20), takeAll(other, "a", 20)]);
+      expect(allowed[0]! + allowed[1]!).toBe(LIMIT);
+      expect(await other.look("a")).toEqual({
+        allowed: false,
+        limit: LIMIT,
+        remaining: 0,
+        reset_seconds: 30,
+      });
+      expect((await other.take("b")).allowed).toBe(true);
+      expect((await open("another purpose").take("a")).allowed).toBe(true);
+    },
+  );
 
   it("are counted without waiting for the disk, and nothing else is", async () => {
     const { database } = db;

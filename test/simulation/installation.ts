@@ -7,7 +7,7 @@ import { createApiKey } from "../../src/accounts/create-api-key.ts";
 import { makeApiKey } from "../../src/accounts/model.ts";
 import { type Core, openCore } from "../../src/app/open-core.ts";
 import { readConfig } from "../../src/platform/config/config.ts";
-import { type Database, openDatabase } from "../../src/platform/db/database.ts";
+import { createDatabase, dropDatabase, onEachNode } from "../harness/citus.ts";
 import { urlOfDatabase } from "../harness/database-url.ts";
 import { createSimulatedClock, type SimulatedClock } from "./clock.ts";
 import { type FileBank, openFileBank } from "./file-bank.ts";
@@ -49,9 +49,9 @@ export async function openInstallation(
 ): Promise<Installation> {
   const files = bank === "files" ? openFileBank() : null;
   const name = `simulation_${process.pid}_${randomBytes(4).toString("hex")}`;
-  await onServer(server_url, (server) => server.query(`create database ${name}`));
+  await createDatabase(server_url, name);
   // A conflict of two transactions is resolved at once, not after a second.
-  await onServer(server_url, (server) =>
+  await onEachNode(server_url, (server) =>
     server.query(`alter database ${name} set deadlock_timeout = '60ms'`),
   );
   const url = urlOfDatabase(server_url, name);
@@ -88,7 +88,7 @@ export async function openInstallation(
   const close = async () => {
     for (const one of processes) await one.server.close();
     for (const core of cores) await core.database.close();
-    await onServer(server_url, (server) => server.query(`drop database ${name} with (force)`));
+    await dropDatabase(server_url, name);
     await rm(data_dir, { recursive: true, force: true });
     files?.close();
   };
@@ -113,13 +113,4 @@ async function addAccount(core: Core, name: string): Promise<Account> {
     createApiKey(tx, index_key, { account_id: account.id, name, key, ...by }, clock.now()),
   );
   return { id: account.id, key };
-}
-
-async function onServer<Result>(url: string, work: (server: Database) => Promise<Result>) {
-  const server = openDatabase({ url, connections_max: 1 });
-  try {
-    return await work(server);
-  } finally {
-    await server.close();
-  }
 }

@@ -10,7 +10,7 @@ export function createSnapshot(database: Database) {
   let all: string[] = [];
   let kept: string[] = [];
   const listFilled = async (): Promise<string[]> => {
-    const tests = all.map((name) => `case when exists (select from ${name}) then '${name}' end`);
+    const tests = all.map((name) => `case when exists (select 1 from ${name}) then '${name}' end`);
     const [row] = await database.query<{ names: string[] }>(
       `select array_remove(array[${tests.join(", ")}], null) as names`,
     );
@@ -40,8 +40,11 @@ export function createSnapshot(database: Database) {
       const filled = await listFilled();
       const emptied = filled.filter((name) => !kept.includes(name) && name !== "migrations");
       await database.transaction(async (tx) => {
-        await tx.query("set local session_replication_role = replica");
+        // For Citus, where a statement on copied tables follows one on distributed tables.
+        await tx.query("set local citus.multi_shard_modify_mode = 'sequential'");
         if (emptied.length > 0) await tx.query(`truncate ${emptied.join(", ")} cascade`);
+        // Not before: on Citus a trigger empties the shards.
+        await tx.query("set local session_replication_role = replica");
         await tx.query("select kept.restore()");
       });
     },

@@ -1,6 +1,8 @@
 import type { Touched } from "./explain.ts";
 
 /** What a statement does that a database distributed by account could not run, or not on one node. */
+const NOT_PASSED_ON = /\bset_config\('(?:lock_timeout|enable_|jit)/;
+
 export function faultsOf(text: string, touched: Touched): string[] {
   const open = namesOf(touched.tenants.filter(({ account }) => account === null));
   const accounts = new Set(touched.tenants.map(({ account }) => account));
@@ -12,6 +14,7 @@ export function faultsOf(text: string, touched: Touched): string[] {
       ? lookups.map((table) => `it joins the look-up table ${table} with accounts' tables`)
       : []),
     ...(/\bctid\b/.test(text) && touched.tenants.length > 0 ? ["it uses a ctid"] : []),
+    ...(NOT_PASSED_ON.test(text) ? ["Citus passes on SET LOCAL only (set-local.ts)"] : []),
     ...(/\bskip locked\b/.test(text) && open.length > 0 ? ["it skips locked rows anywhere"] : []),
   ];
 }

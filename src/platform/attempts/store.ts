@@ -31,9 +31,14 @@ async function upsertCounts(
   counted: string,
   limit: number,
 ): Promise<AttemptCounts | undefined> {
+  const row_values = "$1::timestamptz, $2::bytea, $3::int, $4::int";
+  // Citus loses the parameters of ON CONFLICT where the row comes from a SELECT.
+  const source = session.by_account
+    ? `values (${row_values})`
+    : `select ${row_values} from ${UNFLUSHED}`;
   const [row] = await session.query<AttemptCounts>(
     `insert into attempts as a (window_ends_at, caller_hash, failed, under_way)
-     select $1::timestamptz, $2::bytea, $3::int, $4::int from ${UNFLUSHED}
+     ${source}
      on conflict (window_ends_at, caller_hash)
      do update set failed = a.failed + $3, under_way = a.under_way + $4 where ${counted} < $5
      returning failed, under_way`,

@@ -1,5 +1,6 @@
 import type { Session, Transaction } from "../db/database.ts";
 import { accountsOf, setOf } from "../db/rows.ts";
+import { setLocal } from "../db/set-local.ts";
 import type { Command, Idempotency } from "./use-case.ts";
 
 export type StoredAnswer = {
@@ -110,7 +111,7 @@ export async function insertFence(
   wait_max_ms: number,
   real_now: Date,
 ): Promise<"committed" | "undone"> {
-  await tx.query("select set_config('lock_timeout', $1, true)", [`${wait_max_ms}ms`]);
+  await setLocal(tx, { lock_timeout: `${wait_max_ms}ms` });
   const [row] = await tx.query<{ request_hash: Buffer | null }>(
     `insert into commands (account_id, id, request_hash, created_at) values ($1, $2, $3, $4)
      on conflict (account_id, id) do update set created_at = commands.created_at

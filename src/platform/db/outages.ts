@@ -44,7 +44,22 @@ export function nameOutage(error: unknown): never {
 
 /** The name of the unique key that a statement violated, if it did. */
 export function violatedKey(error: unknown): string | undefined {
-  return isDatabaseError(error) && error.code === "23505" ? error.constraint : undefined;
+  return isDatabaseError(error) && error.code === "23505" ? constraintOf(error) : undefined;
+}
+
+/** The name of the check that a statement violated, if it did. */
+export function violatedCheck(error: unknown): string | undefined {
+  return isDatabaseError(error) && error.code === "23514" ? constraintOf(error) : undefined;
+}
+
+const LAST_QUOTED = /\p{Quotation_Mark}\s*(\w+)\s*\p{Quotation_Mark}[^\p{Quotation_Mark}]*$/u;
+/** On Citus the keys of a shard have its number at the end. */
+const SHARD = /_\d{6,}$/;
+
+/** Of what another node says, Citus passes on the message only. */
+function constraintOf({ constraint, message }: pg.DatabaseError): string {
+  const name = constraint ?? LAST_QUOTED.exec(message)?.[1];
+  return name?.replace(SHARD, "") ?? "unknown";
 }
 
 /** Two transactions conflicted and PostgreSQL ended one: it is safe to run it again. */

@@ -13,6 +13,8 @@ type PoolOptions = {
   /** A statement unanswered for this long counts as a lost connection. */
   answer_max_ms: number;
   on_error: (error: Error) => void;
+  /** Every transaction is of one account, perhaps on a server of its own. */
+  by_account?: boolean;
 };
 
 type ConnectionPool = {
@@ -46,7 +48,7 @@ const types: pg.CustomTypesConfig = {
 };
 
 export function openPool(options: PoolOptions): ConnectionPool {
-  const { connections_max, pipeline, answer_max_ms, on_error } = options;
+  const { connections_max, pipeline, answer_max_ms, on_error, by_account = false } = options;
   const { urls, must_write } = readHosts(options.url) ?? { urls: [options.url], must_write: false };
   const lost = new WeakSet<pg.ClientBase>();
   const request_turns = new ConnectionTurns(connections_max, REQUEST_TURNS);
@@ -63,7 +65,7 @@ export function openPool(options: PoolOptions): ConnectionPool {
     types,
     // `sliproad doctor` counts the processes by it.
     application_name: `sliproad ${process.pid}`,
-    onConnect: (client) => prepare(client, must_write),
+    onConnect: (client) => prepare(client, must_write, by_account),
   });
   pool.on("error", on_error);
   pool.on("connect", (client) => {
@@ -133,9 +135,15 @@ export function openPool(options: PoolOptions): ConnectionPool {
  * planned while the other table was small, it reads all of that table for each row of the next
  * burst (measured: 1.9 s for a thousand events). This is the only place that sets it.
  */
-async function prepare(client: pg.ClientBase, must_write: boolean): Promise<void> {
+async function prepare(
+  client: pg.ClientBase,
+  must_write: boolean,
+  by_account: boolean,
+): Promise<void> {
   await client.query("set enable_seqscan = off");
   await client.query(END_WITH_CLIENT).catch(ignoreUnsupported);
+  // Known to Citus only: what a transaction sets with SET LOCAL holds on the account's server too.
+  if (by_account) await client.query("set citus.propagate_set_commands = 'local'");
   if (!must_write) return;
   const { rows } = await client.query("select pg_is_in_recovery() as is_standby");
   if (rows[0].is_standby) throw new Error("this server is a standby");

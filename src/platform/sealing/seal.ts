@@ -1,6 +1,7 @@
 import { createHash, createPrivateKey, hash, type KeyObject, sign } from "node:crypto";
 import type { Database, Session, Transaction, Writer } from "../db/database.ts";
 import { insertRow, insertRows, setOf } from "../db/rows.ts";
+import { setLocal } from "../db/set-local.ts";
 import { type MacBearer, macsOf, rowMac } from "./row-mac.ts";
 
 /**
@@ -147,7 +148,7 @@ async function takePending(tx: Transaction, { account_id, log }: Chain): Promise
   // The planner believes that this table is empty, as it usually is, and in a burst would sort all
   // of it for one block, or compare every entry with every other if the deletion chose its rows
   // itself (measured: 2 s per block). Only sealers of this chain delete here.
-  const planned = tx.query("select set_config('enable_sort', 'off', true)");
+  const planned = setLocal(tx, { enable_sort: "off" });
   planned.catch(() => {});
   const taken = await tx.query<Pending>(
     `select entry_id, digest, mac, noted_at from seal_pending

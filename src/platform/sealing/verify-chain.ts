@@ -1,5 +1,6 @@
 import { createPublicKey, type KeyObject, verify } from "node:crypto";
 import type { Session } from "../db/database.ts";
+import { setLocal } from "../db/set-local.ts";
 import { MINUTE_MS } from "../durations.ts";
 import { hasMacs } from "./row-mac.ts";
 import { type Block, hashBlock, isEntryAuthentic } from "./seal.ts";
@@ -244,13 +245,13 @@ async function checkListed(
     union all
     select entry_id from seal_pending where account_id = $1 and log = $2`;
   // The planner expects few ids in each array and would compare every entry with every id.
-  await session.query("select set_config('enable_nestloop', 'off', true)");
+  await setLocal(session, { enable_nestloop: "off" });
   const [unlisted] = await session.query<{ id: string }>(
     `select entry.id from ${table} as entry left join (${listed}) as listed on listed.id = entry.id
      where entry.account_id = $1 and listed.id is null order by entry.id limit 1`,
     [account_id, log],
   );
-  await session.query("select set_config('enable_nestloop', 'on', true)");
+  await setLocal(session, { enable_nestloop: "on" });
   if (unlisted) return `${log} entry ${unlisted.id} of account ${account_id}: no block lists it`;
   if (is_complete) return null;
   const [twice] = await session.query<{ id: string }>(

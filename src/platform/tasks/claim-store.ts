@@ -1,4 +1,5 @@
 import type { Database, Transaction } from "../db/database.ts";
+import { setLocal } from "../db/set-local.ts";
 import { backoffMs, LOSSES_MAX } from "./backoff.ts";
 import { askServers } from "./servers/ask-servers.ts";
 import { type TaskClaim, UNLEASED } from "./store.ts";
@@ -337,9 +338,6 @@ function claimOwn(
 
 /** Of this transaction: the backlog is read in the order of its index, never sorted. */
 function dontSort(tx: Transaction): void {
-  const planned = tx.query(
-    `select set_config('enable_sort', 'off', true),
-       set_config('enable_incremental_sort', 'off', true)`,
-  );
+  const planned = setLocal(tx, { enable_sort: "off", enable_incremental_sort: "off" });
   planned.catch(() => {});
 }

@@ -1,4 +1,5 @@
 import type { Session } from "../../platform/db/database.ts";
+import { setLocal } from "../../platform/db/set-local.ts";
 
 /*
  * The queue grows and shrinks within minutes, so its statistics are always outdated. Where they
@@ -33,6 +34,5 @@ export async function planByRecord(tx: Session): Promise<void> {
 const IN_ORDER = ["enable_sort", "jit"];
 
 async function turnOff(tx: Session, names: readonly string[]): Promise<void> {
-  const settings = names.map((name) => `set_config('${name}', 'off', true)`);
-  await tx.query(`select ${settings.join(", ")}`);
+  await setLocal(tx, Object.fromEntries(names.map((name) => [name, "off"])));
 }

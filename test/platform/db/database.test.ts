@@ -1,7 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { type Database, openDatabase, type Session } from "../../../src/platform/db/database.ts";
-import { CommitUnknownError, DatabaseUnavailableError } from "../../../src/platform/db/outages.ts";
+import { observeStatements } from "../../../src/platform/db/observe.ts";
+import {
+  CommitUnknownError,
+  DatabaseUnavailableError,
+  violatedKey,
+} from "../../../src/platform/db/outages.ts";
 import { refusePooler } from "../../../src/platform/db/refuse-pooler.ts";
+import { setLocal } from "../../../src/platform/db/set-local.ts";
 import { StartupError } from "../../../src/platform/startup-error.ts";
 import { createTestDatabase, type TestDatabase } from "../../harness/database.ts";
 import { startTestServer } from "../../harness/server.ts";
@@ -53,6 +59,17 @@ describe.each([true, false])("a database with pipeline %s", (pipeline) => {
     });
     await expect(committing).rejects.toBeInstanceOf(CommitUnknownError);
   });
+
+  // Citus passes on the message of another node, without the field that names the constraint.
+  it.each(["“notes_pkey_102348”", '"notes_pkey_102348"', "« notes_pkey_102348 »"])(
+    "knows the key that was violated on another node: %s",
+    async (name) => {
+      const message = `duplicate key value violates unique constraint ${name}`;
+      const say = `raise exception '${message}' using errcode = 'unique_violation'`;
+      const error = await database.query(`do $$ begin ${say}; end $$`).catch((error) => error);
+      expect(violatedKey(error)).toBe("notes_pkey");
+    },
+  );
 
   it("writes bytes as they are, alone and in arrays", async () => {
     const bytes = [Buffer.from([0, 0x5c, 0x22, 0xff]), null, Buffer.alloc(0)];
@@ -254,5 +271,40 @@ describe("a pooler", () => {
     const others = Array.from({ length: 5 }, () => db.database.query("select pg_sleep(0.05)"));
     await expect(refusePooler(db.database)).resolves.toBeUndefined();
     await Promise.all(others);
+  });
+});
+
+describe.each([true, false])("settings of a transaction, by account %s", (by_account) => {
+  let database: Database;
+  beforeAll(() => {
+    database = openDatabase({ url: db.url, connections_max: 1, by_account });
+  });
+  afterAll(() => database.close());
+
+  it("hold until its end", async () => {
+    const settings = { lock_timeout: "250ms", enable_sort: "off" };
+    const show =
+      "select current_setting('lock_timeout') as wait, current_setting('enable_sort') as sort";
+    const [within] = await database.transaction(async (tx) => {
+      await setLocal(tx, settings);
+      return tx.query(show);
+    });
+    expect(within).toEqual({ wait: "250ms", sort: "off" });
+    expect(await database.query(show)).toEqual([{ wait: "0", sort: "on" }]);
+  });
+
+  it("reach the server of the account", async () => {
+    const sent: string[] = [];
+    observeStatements(({ text }) => sent.push(text));
+    await database
+      .transaction((tx) => setLocal(tx, { lock_timeout: "250ms" }))
+      .finally(() => observeStatements(undefined));
+    // Citus passes on this statement, if it is told to, and no call of set_config().
+    const passed_on = ["set local lock_timeout = '250ms'"];
+    expect(sent).toEqual(by_account ? passed_on : [expect.stringContaining("set_config")]);
+    const [row] = await database.query<{ told: string | null }>(
+      "select current_setting('citus.propagate_set_commands', true) as told",
+    );
+    expect(row!.told).toBe(by_account ? "local" : null);
   });
 });
