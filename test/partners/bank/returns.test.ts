@@ -162,7 +162,7 @@ it("what left, or has no date, is no deposit", async () => {
   expect(open).toHaveLength(2);
   for (const { number } of open) {
     const item = readItemId(`line-${number}`)!;
-    expect(await settleNow(item, "deposit")).toMatch(/Only money that came in|no date/);
+    expect(await settleNow(item, "deposit")).toMatch(/Only a credit can be a deposit|no date/);
   }
 });
 
