@@ -76,7 +76,7 @@ describe("the delivery log of an application", () => {
 
   it("refuses what the application did not choose, and other accounts", async () => {
     const unchosen = await dev.call("POST", at("/test_event"), { event: "kyc_update" });
-    expect(unchosen.json().message).toContain("did not choose");
+    expect(unchosen.json().message).toContain("does not receive kyc_update events");
     const other = await server.addAccount("other");
     const eve = await signInMember(server, {
       ...{ account_id: other.account_id, role: "admin", email: "eve@example.test" },
