@@ -1,10 +1,17 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
-import { addPageScope, type PageDeps, readField, sendPage } from "../accounts/page-scope.ts";
-import { formCsrfOf, isToken, makeToken } from "../accounts/sign-in/sessions.ts";
+import type { FastifyInstance, FastifyRequest } from "fastify";
+import {
+  addPageScope,
+  type PageDeps,
+  publicFormCsrf,
+  readField,
+  sendPage,
+} from "../accounts/page-scope.ts";
+import { SECOND_MS } from "../platform/durations.ts";
 import { Refusal } from "../platform/errors.ts";
+import { createRestingTurns } from "../platform/http/account-turns.ts";
 import { callerNetwork } from "../platform/http/caller-network.ts";
+import type { Html } from "../platform/http/html.ts";
 import { FILE_POLICY } from "../platform/http/security-headers.ts";
-import { readCookie, setCookie } from "../platform/pages/cookies.ts";
 import { findLink } from "./change-store.ts";
 import { checkChange } from "./check-change.ts";
 import { changeAsParty } from "./counterparty/change-as-party.ts";
@@ -15,59 +22,87 @@ import { offeredActions } from "./page-actions.ts";
 import { invoicePage } from "./pages.ts";
 import { loadPdf, type PrintedInvoice } from "./pdf/load-pdf.ts";
 import type { InvoiceDeps } from "./routes.ts";
-import { findInvoices, openInvoices } from "./store.ts";
+import { findInvoices, type InvoiceKey, openInvoices } from "./store.ts";
 
 const NOT_OFFERED = "This action is not available, or no longer. Choose one of the actions below.";
 const PATH = "/invoices/view/:token";
+const WAIT_MAX_MS = 30 * SECOND_MS;
 /** The URL contains a secret: it must not be sent to any site that the page links to. */
 const SECRET_HEADERS = { "Referrer-Policy": "no-referrer", "X-Robots-Tag": "noindex" };
 
-/** The page behind `invoiceLinks.view`, for a party without an account. GET changes nothing. */
+declare module "fastify" {
+  interface FastifyRequest {
+    /** The invoice that a form's link belongs to. */
+    linked_invoice: InvoiceKey | null;
+  }
+}
+
+/**
+ * The page behind `invoiceLinks.view`, for a party without an account. GET changes nothing.
+ *
+ * To open a large invoice and build its page takes the thread that answers everybody: invoices of
+ * one account take turns, however many people follow its links.
+ */
 export function addInvoicePages(app: FastifyInstance, deps: InvoiceDeps & PageDeps): void {
   const takeAttempt = createLinkLimits();
-  const findLinked = (request: FastifyRequest, is_file = false) => {
-    const { token } = request.params as { token: string };
+  const inTurn = createRestingTurns(WAIT_MAX_MS);
+  const findLinked = async (request: FastifyRequest, is_file = false): Promise<InvoiceKey> => {
+    const token = tokenOf(request);
     takeAttempt(callerNetwork(request.ip), token, is_file);
-    return findByToken(deps, token);
+    const key = await findLink(deps.database, hashLinkToken(deps.index_key, token));
+    if (!key) throw new Refusal("route_not_found");
+    return key;
   };
   addPageScope(app, deps, (scope) => {
+    scope.decorateRequest("linked_invoice", null);
+
     // Mail clients send HEAD before they open a link.
     scope.get(PATH, { exposeHeadRoute: true }, async (request, reply) => {
-      const printed = await findLinked(request);
-      return show(deps, request, reply, printed, null);
+      const key = await findLinked(request);
+      const csrf = publicFormCsrf(deps, request, reply);
+      const build = async () => pageOf(deps, request, await openLinked(deps, key), csrf, null);
+      const page = await inTurn(key.account_id, build, () => reply.raw.closed);
+      return sendPage(reply.headers(SECRET_HEADERS), page);
     });
 
     scope.get(`${PATH}/pdf`, async (request, reply) => {
-      const printed = await findLinked(request, true);
-      const file = await deps.pdf_renderer.print(printed, printed.invoice.account_id);
+      const key = await findLinked(request, true);
+      const open = () => openLinked(deps, key);
+      const printed = await inTurn(key.account_id, open, () => reply.raw.closed);
+      const file = await deps.pdf_renderer.print(printed, key.account_id);
       return reply
         .headers({ ...SECRET_HEADERS, "Content-Security-Policy": FILE_POLICY })
         .type("application/pdf")
-        .header("Content-Disposition", `attachment; filename="invoice-${printed.invoice.id}.pdf"`)
+        .header("Content-Disposition", `attachment; filename="invoice-${key.id}.pdf"`)
         .send(file);
     });
 
     const public_form = {
       config: { is_public_form: true },
       // Before the form is read: only a valid link may submit one.
-      onRequest: async (request: FastifyRequest) => void (await findLinked(request)),
+      onRequest: async (request: FastifyRequest) => {
+        request.linked_invoice = await findLinked(request);
+      },
     };
     scope.post(PATH, public_form, async (request, reply) => {
-      const { token } = request.params as { token: string };
-      const printed = await findByToken(deps, token);
-      const refusal = await act(deps, request, printed);
-      if (refusal) {
-        const again = await findByToken(deps, token);
-        return show(deps, request, reply, again, refusal);
-      }
-      return reply.headers(SECRET_HEADERS).redirect(pathOf(request), 303);
+      const key = request.linked_invoice!;
+      const csrf = publicFormCsrf(deps, request, reply);
+      const submit = async () => {
+        const refusal = await act(deps, request, await openLinked(deps, key));
+        if (!refusal) return null;
+        const page = pageOf(deps, request, await openLinked(deps, key), csrf, refusal);
+        return { page, status: refusal.status };
+      };
+      const refused = await inTurn(key.account_id, submit, () => reply.raw.closed);
+      reply.headers(SECRET_HEADERS);
+      if (refused) return sendPage(reply, refused.page, refused.status);
+      return reply.redirect(pathOf(request), 303);
     });
   });
 }
 
-async function findByToken(deps: InvoiceDeps, token: string): Promise<PrintedInvoice> {
-  const key = await findLink(deps.database, hashLinkToken(deps.index_key, token));
-  const rows = await findInvoices(deps.database, key ? [key] : []);
+async function openLinked(deps: InvoiceDeps, key: InvoiceKey): Promise<PrintedInvoice> {
+  const rows = await findInvoices(deps.database, [key]);
   const [entry] = await openInvoices(deps.database, deps.keyring, rows);
   if (!entry || !isIssued(entry.invoice.status) || entry.invoice.request_id === null) {
     throw new Refusal("route_not_found");
@@ -98,30 +133,21 @@ async function act(
   }
 }
 
-function show(
-  deps: InvoiceDeps & PageDeps,
+function pageOf(
+  { mode }: PageDeps,
   request: FastifyRequest,
-  reply: FastifyReply,
   printed: PrintedInvoice,
+  csrf: string,
   refusal: Refusal | null,
-): FastifyReply {
-  const public_url = deps.public_url();
-  const known = readCookie(request, public_url, "form");
-  // An existing token is kept, so that forms in other tabs stay valid.
-  const form_token = isToken(known) ? known : makeToken();
-  if (form_token !== known) setCookie(reply, public_url, "form", form_token);
-  reply.headers(SECRET_HEADERS);
-  const shown = invoicePage({
-    ...printed,
-    mode: deps.mode,
-    csrf: formCsrfOf(deps.index_key, form_token),
-    path: pathOf(request),
-    problem: refusal && (refusal.problems[0]?.message ?? refusal.message),
-  });
-  return sendPage(reply, shown, refusal?.status ?? 200);
+): Html {
+  const problem = refusal && (refusal.problems[0]?.message ?? refusal.message);
+  return invoicePage({ ...printed, mode, csrf, path: pathOf(request), problem });
 }
 
 function pathOf(request: FastifyRequest): string {
-  const { token } = request.params as { token: string };
-  return `/invoices/view/${token}`;
+  return `/invoices/view/${tokenOf(request)}`;
+}
+
+function tokenOf(request: FastifyRequest): string {
+  return (request.params as { token: string }).token;
 }

@@ -112,6 +112,30 @@ describe("the page behind invoiceLinks.view", () => {
     expect(codesOf("192.0.2.2", token, 60)).toEqual(new Set([null]));
   });
 
+  it("leaves others their time while many people open large invoices of one account", async () => {
+    const name = "x".repeat(400);
+    const item = { name, currency: "USD", quantity: 1, unitPrice: "100" };
+    const large = await visit({ invoiceItems: Array(500).fill(item) });
+    const other = await server.addAccount("Another seller");
+    const own = good(await create(server, {}, other.key));
+    let is_done = false;
+    const opened = Array.from({ length: 12 }, async (_, at) => {
+      const visitor = new HttpVisitor(server.app.server, `203.0.113.${at + 2}`);
+      return (await visitor.get(large.path)).statusCode;
+    });
+    const all = Promise.all(opened).finally(() => {
+      is_done = true;
+    });
+    let answered = 0;
+    while (!is_done) {
+      good(await server.call("GET", `/invoices/${own.id}`, undefined, { key: other.key }));
+      answered += 1;
+    }
+    expect((await all)[0]).toBe(200);
+    // Without turns it is less than one for each page.
+    expect(answered).toBeGreaterThan(opened.length * 2);
+  });
+
   it("stores only a hash of the token", async () => {
     const { path } = await visit();
     const token = path.split("/").at(-1)!;

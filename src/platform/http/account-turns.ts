@@ -32,7 +32,30 @@ export function createAccountTurns(at_once_max: number, wait_max_ms: number): Ac
   };
 }
 
-/** Runs a read when it is its turn, unless the caller is gone by then. */
+/** Runs work when it is its turn, unless the caller is gone by then. */
+type RestingTurns = <Result>(
+  account_id: string,
+  work: () => Promise<Result>,
+  isGone?: () => boolean,
+) => Promise<Result>;
+
+/**
+ * For work that takes the thread that answers everybody for long: one piece at a time of each
+ * account, with time for the others in between.
+ */
+export function createRestingTurns(wait_max_ms: number): RestingTurns {
+  const oneByOne = createAccountTurns(1, wait_max_ms);
+  return (account_id, work, isGone) =>
+    new Promise((resolve, reject) => {
+      oneByOne(account_id, async () => {
+        // Whoever sends many requests and hangs up would occupy the service for minutes. Nobody
+        // reads this refusal.
+        if (isGone?.()) throw new Refusal("bad_request");
+        await thenRest(work().then(resolve));
+      }).catch(reject);
+    });
+}
+
 export type ReadTurns = <Answer>(
   account_id: string,
   read: () => Promise<Answer>,
@@ -41,12 +64,12 @@ export type ReadTurns = <Answer>(
 
 /**
  * Large answers take the thread that answers everybody tens of milliseconds: while an account gets
- * such answers, it reads one after the other, with time for the others in between.
+ * such answers, it reads one after the other.
  */
 export function createReadTurns(): ReadTurns {
-  const oneByOne = createAccountTurns(1, READ_WAIT_MAX_MS);
+  const oneByOne = createRestingTurns(READ_WAIT_MAX_MS);
   const large_until = new LruMap<string, number>(ACCOUNTS_MAX);
-  return async (account_id, read, isGone) => {
+  return (account_id, read, isGone) => {
     const readNoting = async () => {
       const answer = await read();
       if (typeof answer === "string" && answer.length > LARGE_ANSWER) {
@@ -55,15 +78,7 @@ export function createReadTurns(): ReadTurns {
       return answer;
     };
     const is_large = (large_until.get(account_id) ?? 0) > performance.now();
-    if (!is_large) return readNoting();
-    return new Promise((resolve, reject) => {
-      oneByOne(account_id, async () => {
-        // Whoever sends many requests and hangs up would occupy the service for minutes. Nobody
-        // reads this refusal.
-        if (isGone()) throw new Refusal("bad_request");
-        await thenRest(readNoting().then(resolve));
-      }).catch(reject);
-    });
+    return is_large ? oneByOne(account_id, readNoting, isGone) : readNoting();
   };
 }
 
