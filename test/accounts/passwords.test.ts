@@ -1,5 +1,6 @@
 import { expect, test } from "vitest";
 import { hashPassword, verifyPassword } from "../../src/accounts/sign-in/passwords.ts";
+import { contextOfNetwork, runFor } from "../../src/platform/db/caller-context.ts";
 
 test("a hash is salted and verifies with accents typed in any Unicode form", async () => {
   const password_hash = await hashPassword("schlüssel-bund");
@@ -9,28 +10,35 @@ test("a hash is salted and verifies with accents typed in any Unicode form", asy
   expect(await verifyPassword(null, "schlüssel-bund")).toBe(false);
 });
 
-test("a password waits in a bounded queue, and a full queue refuses", async () => {
-  const outcomes = await Promise.allSettled(
-    Array.from({ length: 70 }, () => verifyPassword(null, "x")),
-  );
-  const refused = outcomes.filter(({ status }) => status === "rejected");
-  expect(refused).toHaveLength(2);
-  expect(refused[0]).toMatchObject({ reason: { code: "unavailable", retry_after_seconds: 5 } });
+const ofNetwork = <Result>(network: string, work: () => Result) =>
+  runFor(contextOfNetwork(network), work);
+
+test("strangers wait in a bounded queue, of which a network has its share", async () => {
+  const askFrom = (network: string, count: number) =>
+    ofNetwork(network, () => Array.from({ length: count }, () => verifyPassword(null, "x")));
+  const outcomes = await Promise.allSettled([
+    ...askFrom("192.0.2.0", 40),
+    ...askFrom("198.51.100.0", 10),
+  ]);
+  const refused = outcomes.flatMap(({ status }, at) => (status === "rejected" ? [at] : []));
+  expect(refused).toEqual([32, 33, 34, 35, 36, 37, 38, 39]);
+  expect(outcomes[32]).toMatchObject({ reason: { code: "unavailable", retry_after_seconds: 5 } });
   expect(await verifyPassword(null, "x")).toBe(false);
 });
 
-test("people who are known come before strangers, and have places of their own", async () => {
+test("accounts take turns, and all strangers are one more", async () => {
   const ended: string[] = [];
-  const tryAs = async (who: string, is_known: boolean) => {
-    await verifyPassword(null, "x", is_known);
-    ended.push(who);
+  const tryAs = async (turn: string | null) => {
+    await verifyPassword(null, "x", turn);
+    ended.push(turn ?? "stranger");
   };
-  const flood = Array.from({ length: 70 }, () => tryAs("stranger", false));
-  flood.map((one) => one.catch(() => {}));
-  await tryAs("known", true);
-  // Those that had begun, four, may have ended before.
-  expect(ended.length).toBeLessThanOrEqual(9);
-  expect(
-    (await Promise.allSettled(flood)).filter(({ status }) => status === "rejected").length,
-  ).toBe(2);
+  const flood = [
+    ...Array.from({ length: 40 }, () => tryAs("flooding")),
+    ...Array.from({ length: 12 }, () => tryAs(null)),
+  ];
+  await Promise.all([tryAs("other"), tryAs("other"), tryAs("third")]);
+  // Of the flood and of strangers about as many, and those that had begun.
+  expect(ended.length).toBeLessThanOrEqual(14);
+  expect(ended).toContain("stranger");
+  await Promise.all(flood);
 });

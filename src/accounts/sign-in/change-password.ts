@@ -28,7 +28,7 @@ export async function changePassword(
       );
       return new Refusal("unauthorized", "The current password is not correct.");
     }
-    const password_hash = await hashPassword(input.password, true);
+    const password_hash = await hashPassword(input.password, session.account_id);
     return database.transaction(async (tx) => {
       await lockPersonById(tx, person_id);
       const times = { now: input.now, factor_at: session.factor_at };

@@ -85,6 +85,7 @@ export async function checkProof(
     return factor === null ? factorRefused(proof) : null;
   }
   const person = await findPersonById(database, session.person_id);
-  const is_correct = await verifyPassword(person?.password_hash ?? null, proof.password, true);
+  const password_hash = person?.password_hash ?? null;
+  const is_correct = await verifyPassword(password_hash, proof.password, session.account_id);
   return is_correct ? null : new Refusal("unauthorized", "The password is not correct.");
 }

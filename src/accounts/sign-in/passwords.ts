@@ -1,15 +1,18 @@
 import { argon2, randomBytes, timingSafeEqual } from "node:crypto";
 import { promisify } from "node:util";
+import { createFairTurns } from "../../platform/commands/fair-turns.ts";
+import { currentCaller } from "../../platform/db/caller-context.ts";
 import { Refusal } from "../../platform/errors.ts";
+import { Shares } from "../../platform/shares.ts";
 
 /** OWASP's recommendation for argon2id: 19 MiB, two passes, parallelism of one. */
 const COST: Cost = { memory: 19_456, passes: 2, parallelism: 1 };
 const SALT_BYTES = 16;
 const HASH_BYTES = 32;
-/** Each computation uses COST.memory and a thread: excess requests wait, then are refused. */
+/** Each computation uses COST.memory and a thread. */
 const AT_ONCE_MAX = 4;
-/** Of strangers, and of people who are signed in or use a device that is known for theirs. */
-const WAITING_MAX = 64;
+/** More strangers are refused; one network has its share. */
+const STRANGERS_MAX = 64;
 const RETRY_AFTER_SECONDS = 5;
 
 const PHC =
@@ -21,26 +24,29 @@ const argon2Async = promisify(argon2);
 // Verified against when the person is unknown, so that the answer takes equally long.
 const DUMMY_HASH = toPhc(COST, randomBytes(SALT_BYTES), randomBytes(HASH_BYTES));
 
-let running = 0;
-type Waiting = (() => void)[];
-const strangers: Waiting = [];
-const known: Waiting = [];
+/**
+ * Accounts take turns: a member who signs in without end delays their own account. All strangers
+ * are one more.
+ */
+const inTurn = createFairTurns(AT_ONCE_MAX);
+const STRANGERS = "strangers";
+const waiting = new Shares(STRANGERS_MAX);
+
+/** The account of a known device or of a signed-in member, or a person; null for a stranger. */
+export type PasswordTurn = string | null;
 
 /** The hash in PHC string format, which includes parameters and salt. */
-export async function hashPassword(password: string, is_known = false): Promise<string> {
+export async function hashPassword(password: string, turn: PasswordTurn = null): Promise<string> {
   const salt = randomBytes(SALT_BYTES);
-  const hash = await derive(password, salt, COST, HASH_BYTES, is_known ? known : strangers);
+  const hash = await derive(password, salt, COST, HASH_BYTES, turn);
   return toPhc(COST, salt, hash);
 }
 
-/**
- * A null hash means the person does not exist: returns false after the same work. Those who are
- * known come before strangers, however many these are.
- */
+/** A null hash means the person does not exist: returns false after the same work. */
 export async function verifyPassword(
   password_hash: string | null,
   password: string,
-  is_known = false,
+  turn: PasswordTurn = null,
 ): Promise<boolean> {
   const match = PHC.exec(password_hash ?? DUMMY_HASH);
   if (!match) throw new Error("a stored password hash is not argon2id in PHC format");
@@ -48,34 +54,28 @@ export async function verifyPassword(
   const expected = Buffer.from(match[5]!, "base64");
   const salt = Buffer.from(match[4]!, "base64");
   const cost = { memory, passes, parallelism };
-  const actual = await derive(password, salt, cost, expected.length, is_known ? known : strangers);
+  const actual = await derive(password, salt, cost, expected.length, turn);
   return timingSafeEqual(actual, expected) && password_hash !== null;
 }
 
-function derive(
+async function derive(
   password: string,
   salt: Buffer,
   cost: Cost,
   tagLength: number,
-  waiting: Waiting,
+  turn: PasswordTurn,
 ): Promise<Buffer> {
   // Keyboards differ in how they compose accented letters; NFKC makes them equal.
   const message = Buffer.from(password.normalize("NFKC"));
   const parameters = { message, nonce: salt, tagLength, ...cost };
-  return inTurn(waiting, () => argon2Async("argon2id", parameters));
-}
-
-async function inTurn<Result>(waiting: Waiting, work: () => Promise<Result>): Promise<Result> {
-  if (running < AT_ONCE_MAX) running += 1;
-  else if (waiting.length < WAITING_MAX) await new Promise<void>((go) => waiting.push(go));
-  else throw new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
+  const work = () => argon2Async("argon2id", parameters);
+  if (turn !== null) return inTurn(turn, work);
+  const network = currentCaller()?.name ?? "";
+  if (!waiting.take(network)) throw new Refusal("unavailable", undefined, RETRY_AFTER_SECONDS);
   try {
-    return await work();
+    return await inTurn(STRANGERS, work);
   } finally {
-    // Hand the slot to the next waiting call; free it only when none waits.
-    const next = known.shift() ?? strangers.shift();
-    if (next) next();
-    else running -= 1;
+    waiting.leave(network);
   }
 }
 

@@ -49,7 +49,7 @@ export async function setPassword(
   const { token, link, password } = input;
   const problems = await checkPassword(password, link.email);
   if (problems.length > 0) throw Refusal.of(problems);
-  const password_hash = await hashPassword(password, true);
+  const password_hash = await hashPassword(password, link.person_id);
   await database.transaction(async (tx) => {
     // A sign-in with the old password either finds the new one, or its session is ended here.
     await lockPersonById(tx, link.person_id);

@@ -12,7 +12,7 @@ import {
   type Membership,
 } from "../store.ts";
 import { type Attempt, type SignInLimits, withinLimits } from "./attempt-limits.ts";
-import { verifyPassword } from "./passwords.ts";
+import { type PasswordTurn, verifyPassword } from "./passwords.ts";
 import type { SessionOrigin } from "./session-origin.ts";
 import { deleteExpiredSessions, deleteSession } from "./session-store.ts";
 import {
@@ -53,18 +53,16 @@ const EXPIRED_PER_SIGN_IN_MAX = 1_000;
  * audit entry.
  */
 export function signIn(deps: SignInDeps, input: SignInInput): Promise<SignedIn | Refusal> {
-  return withinLimits(deps.limits, deps.index_key, input, (is_known) =>
-    verify(deps, input, is_known),
-  );
+  return withinLimits(deps.limits, deps.index_key, input, (turn) => verify(deps, input, turn));
 }
 
 async function verify(
   { config, database, index_key, clock }: SignInDeps,
   input: SignInInput,
-  is_known: boolean,
+  turn: PasswordTurn,
 ): Promise<SignedIn | Refusal> {
   const person = await findPerson(database, hashEmail(index_key, input.email));
-  const is_verified = await verifyPassword(person?.password_hash ?? null, input.password, is_known);
+  const is_verified = await verifyPassword(person?.password_hash ?? null, input.password, turn);
   return database.transaction(async (tx) => {
     // No person has FIRST_ID: an unknown e-mail causes the same queries.
     const person_id = person?.id ?? FIRST_ID;
