@@ -53,6 +53,27 @@ test("a server cannot choose the size of the key exchange", async () => {
   expect(await send(`https://hooks.example:${port}/`)).toMatchObject({ failure: "tls" });
 });
 
+test("a server cannot ask for another handshake", async () => {
+  const asked = Promise.withResolvers<unknown>();
+  const options = { key: KEY, cert: CERT, maxVersion: "TLSv1.2" } as const;
+  const server = tls.createServer(options, (socket) => {
+    const end = (outcome: unknown) => {
+      asked.resolve(outcome);
+      socket.destroy();
+    };
+    socket.on("error", end).once("data", () => {
+      socket.write("HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\no");
+      socket.renegotiate({}, end);
+    });
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  closing.push(() => server.close());
+  const { port } = server.address() as AddressInfo;
+  await openSender()(`https://hooks.example:${port}/`);
+  expect(await asked.promise).toMatchObject({ code: "ERR_SSL_NO_RENEGOTIATION" });
+});
+
 test("handshakes that fail with long chains are few, and only of their own account", async () => {
   const url = `https://other.example:${await start({ key: KEY, cert: chainOf(30) })}/`;
   const send = openSender();

@@ -1,3 +1,4 @@
+import { constants } from "node:crypto";
 import { once } from "node:events";
 import { request } from "node:http";
 import { connect as connectPlain, isIP, type LookupFunction, type Socket } from "node:net";
@@ -161,6 +162,8 @@ function openSecure(
     host: hostname,
     ALPNProtocols: ["http/1.1"],
     ciphers: CIPHERS,
+    // A server could ask for one handshake after the other, milliseconds of this thread each.
+    secureOptions: constants.SSL_OP_NO_RENEGOTIATION,
     rejectUnauthorized: true,
     ...(session ? { session } : {}),
   });
