@@ -6331,7 +6331,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `currency_not_supported`, `currency_mismatch`, `rails_not_available`, `quote_already_executed`, `quote_expired`, `payment_detail_deactivated`, `payment_detail_not_approved`, `below_currency_limit`, `supporting_document_required` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `currency_not_supported`, `currency_mismatch`, `rails_not_available`, `quote_already_executed`, `quote_expired`, `payment_detail_deactivated`, `payment_detail_not_approved`, `below_currency_limit`, `supporting_document_required`, `limit_exceeded` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -12788,7 +12788,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition` */
+            /** @description `parameter_unknown`, `record_invalid`, `invalid_transition`, `limit_exceeded` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

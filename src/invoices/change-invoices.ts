@@ -3,6 +3,7 @@ import { AccountMap } from "../platform/account-map.ts";
 import type { Command, UseCase, Verdict } from "../platform/commands/use-case.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { notFound, type Problem, Refusal } from "../platform/errors.ts";
+import { limitProblems } from "./change-limits.ts";
 import { listPaying } from "./counterparty/view-store.ts";
 import { type InvoiceUseCaseDeps, makePayable } from "./create-invoices.ts";
 import {
@@ -10,7 +11,6 @@ import {
   type ChangeName,
   changeProblems,
   type Invoice,
-  type InvoiceChange,
   type KeyedInvoice,
   ownRole,
 } from "./model.ts";
@@ -150,38 +150,8 @@ export function actProblems(
   return [
     ...amountProblems(invoice, act),
     ...claimProblems(invoice, act.name, act.input),
-    ...historyProblems(invoice, history, act),
+    ...limitProblems(invoice, history, act),
   ];
-}
-
-/** Of one party. */
-const CHANGES_MAX = 100;
-const HISTORY_CHARACTERS_MAX = 100_000;
-/** Of the invoice, once for each change of it. */
-const STORED_CHARACTERS_MAX = 5_000_000;
-
-/**
- * What a party can do again and again ends at a limit: every answer contains all of the history,
- * and each change stores the invoice with it for the other party. Each party has its own limit, so
- * that neither uses up the other's, and can always reject, cancel and mark unpaid.
- */
-function historyProblems(
-  { document }: Pick<Invoice, "document">,
-  history: readonly InvoiceChange[],
-  { name, input, actor_account_id }: WantedAct,
-): Problem[] {
-  const is_large = name === "changePaymentOptions" || input?.txHash !== undefined;
-  if (!is_large && name !== "declareReceivedPayment") return [];
-  const own = history.filter((change) => change.actor_account_id === actor_account_id);
-  const characters = own.reduce(
-    (sum, change) => sum + JSON.stringify(change.input ?? null).length,
-    0,
-  );
-  const stored = own.length * JSON.stringify(document).length;
-  const is_full = characters >= HISTORY_CHARACTERS_MAX || stored >= STORED_CHARACTERS_MAX;
-  if (own.length < CHANGES_MAX && !(is_large && is_full)) return [];
-  const message = "You have changed this invoice too often for this change.";
-  return [{ field: "type", code: "limit_exceeded", message }];
 }
 
 /** An invoice is paid as a whole: the received amount must be its total. */

@@ -38,7 +38,12 @@ export function findInvoices(session: Session, keys: readonly InvoiceKey[]): Pro
   return keys.length === 0 ? Promise.resolve([]) : findRows(session, "invoices", keys);
 }
 
-type InvoiceState = InvoiceKey & Pick<InvoiceRow, "status" | "currency" | "total" | "offramp_id">;
+type InvoiceState = InvoiceKey &
+  Pick<InvoiceRow, "status" | "currency" | "total" | "offramp_id"> & {
+    /** How many steps of offramps it has followed, and how large it is. */
+    steps: number;
+    bytes: number;
+  };
 
 /** Without their documents: a payment may depend on thousands of invoices. */
 export function findInvoiceStates(
@@ -48,7 +53,10 @@ export function findInvoiceStates(
   return perAccount(session, keys, (own) => {
     const wanted = distinctSetOf(session, "wanted", "account_id uuid, id uuid", own);
     return session.query<InvoiceState>(
-      `select account_id, id, status, currency, total, offramp_id
+      `select account_id, id, status, currency, total, offramp_id,
+         octet_length(document) as bytes, (
+           select count(*)::int from invoice_payments p
+           where p.account_id = invoices.account_id and p.invoice_id = invoices.id) as steps
        from invoices join ${wanted.from} using (account_id, id)`,
       wanted.values,
     );

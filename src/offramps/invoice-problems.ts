@@ -7,6 +7,7 @@ import {
   type Payable,
   paymentEndProblems,
   paymentProblems,
+  repeatProblems,
   reservePayments,
 } from "../invoices/payments/payments.ts";
 import type { InvoiceKey } from "../invoices/store.ts";
@@ -52,6 +53,18 @@ export function endedInvoiceProblems(
 ): Problem[] {
   if (invoice_id === null) return [];
   return paymentEndProblems(field, invoices.get(account_id, invoice_id), id);
+}
+
+/** The same where it would begin to pay it again. */
+export function againInvoiceProblems(
+  invoices: AccountMap<Payable>,
+  payment: InvoicePayment,
+  field = "offramp_id",
+): Problem[] {
+  const { account_id, invoice_id } = payment;
+  const ended = endedInvoiceProblems(invoices, payment, field);
+  if (invoice_id === null || ended.length > 0) return ended;
+  return repeatProblems(field, invoices.get(account_id, invoice_id));
 }
 
 /** Reserves the invoices for these offramps. */

@@ -23,7 +23,7 @@ import type { Kyc } from "../users/model.ts";
 import type { OfframpChange, OfframpRule } from "./change-offramps.ts";
 import { closedGate, type GatePolicy } from "./gates.ts";
 import {
-  endedInvoiceProblems,
+  againInvoiceProblems,
   invoiceKeys,
   namedPayeeProblem,
   newOptionsProblem,
@@ -123,7 +123,7 @@ export function rerouteOfframps({
         problems.push({ field: "offramp_id", code: "invalid_transition", message });
       }
       problems.push(...movedRateProblems(rules, offramp, extra, now));
-      problems.push(...endedInvoiceProblems(invoices, offramp));
+      problems.push(...againInvoiceProblems(invoices, offramp));
       if (problems.length > 0 || !detail) return { problems };
       const payee = { fields: detail.fields, rail: offramp.rails };
       const misdirected =

@@ -48,6 +48,7 @@ const CREATE_ERRORS = [
   "payment_detail_not_approved",
   "below_currency_limit",
   "supporting_document_required",
+  "limit_exceeded",
 ] as const;
 
 export function addOfframpRoutes(addRoute: AddRoute, deps: OfframpDeps): void {

@@ -1,4 +1,5 @@
 import { findBilledAccounts } from "../accounts/billing-email-store.ts";
+import { limitProblems } from "../invoices/change-limits.ts";
 import type { SyncDeps } from "../invoices/counterparty/sync-counterparty.ts";
 import { makePayable } from "../invoices/create-invoices.ts";
 import {
@@ -11,6 +12,7 @@ import {
 } from "../invoices/model.ts";
 import { type ChangedInvoice, changeInvoice, recordChanges } from "../invoices/record-changes.ts";
 import { type InvoiceKey, lockInvoices, openInvoices } from "../invoices/store.ts";
+import { Refusal } from "../platform/errors.ts";
 import { findPath } from "./find-path.ts";
 
 /** The parties' own actions, and making a draft payable; a failed payment needs an offramp. */
@@ -24,7 +26,7 @@ const MOVES = Object.fromEntries(
 
 /**
  * Moves an invoice to a state by the shortest legal path, each step made by a party that may make
- * it. Null when there is no path.
+ * it. Null when there is no path. Throws where the change was made too often.
  */
 export async function forceInvoiceStatus(
   { database, keyring, renderer }: SyncDeps,
@@ -44,10 +46,13 @@ export async function forceInvoiceStatus(
     for (const next of path) {
       const from = current.invoice.status;
       const name = STEPS.find((step) => CHANGES[step].moves[from] === next)!;
+      const act = { name, input: INPUT, actor_account_id: null };
+      const problems = limitProblems(current.invoice, current.history, act);
+      if (problems.length > 0) throw Refusal.of([{ ...problems[0]!, field: FIELD }]);
       const changed =
         name === "create"
           ? makePayable(current, other, key.account_id, now).change!
-          : changeInvoice(current, { name, actor_account_id: null, input: INPUT }, now);
+          : changeInvoice(current, act, now);
       changes.push(changed);
       current = changed;
     }
@@ -56,4 +61,5 @@ export async function forceInvoiceStatus(
   });
 }
 
+const FIELD = "invoice.status";
 const INPUT = { note: "Changed on request in the sandbox." };

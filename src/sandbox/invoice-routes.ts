@@ -28,7 +28,7 @@ export function addSandboxInvoiceRoute(
     body: InvoiceStatusBody,
     body_example: { invoice: { status: "paid" } },
     answer: InvoiceRecord,
-    errors: ["invalid_transition"],
+    errors: ["invalid_transition", "limit_exceeded"],
     handle: async ({ caller, params, body, problems }) => {
       const found = new Problems(problems);
       const status = readStatus("invoice", INVOICE_STATUSES, body.invoice?.status, found);

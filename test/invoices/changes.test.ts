@@ -1,7 +1,4 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { actProblems } from "../../src/invoices/change-invoices.ts";
-import type { ChangeName } from "../../src/invoices/model.ts";
-import { findInvoices, openInvoices } from "../../src/invoices/store.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
 import { expectRefusal, findFault, good, settle } from "../offramps/story.ts";
 import {
@@ -184,35 +181,6 @@ describe("changePaymentOptions", () => {
     good(await change(server, invoice.id, "declareReceivedPayment", seller.key));
     expect(good(await change(server, invoice.id, "markUnpaid", seller.key)).status).toBe("open");
     expect(good(await change(server, other.id, "cancel", seller.key)).status).toBe("canceled");
-  });
-
-  it("ends after 100 changes of one party, which do not count for the other", async () => {
-    const { id } = await send();
-    const key = { account_id: seller.account_id, id };
-    const [row] = await findInvoices(server.core.database, [key]);
-    const [entry] = await openInvoices(server.core.database, server.core.keyring, [row!]);
-    const { invoice, history } = entry!;
-    const codes = (
-      changes: number,
-      name: ChangeName,
-      actor = seller,
-      document = invoice.document,
-    ) =>
-      actProblems(
-        { invoice: { ...invoice, document }, history: Array(changes).fill(history[0]) },
-        { name, input: null, actor_account_id: actor.account_id },
-      ).map(({ code }) => code);
-    for (const name of ["changePaymentOptions", "declareReceivedPayment"] as const) {
-      expect([codes(99, name), codes(100, name)]).toEqual([[], ["limit_exceeded"]]);
-      expect(codes(100, name, buyer)).toEqual([]);
-    }
-    for (const name of ["markUnpaid", "cancel", "reject"] as const) {
-      expect(codes(100, name)).toEqual([]);
-    }
-    // A large invoice is stored with each change.
-    const large = { ...invoice.document, note: "n".repeat(600_000) };
-    expect(codes(9, "changePaymentOptions", seller, large)).toEqual(["limit_exceeded"]);
-    expect(codes(9, "declareReceivedPayment", seller, large)).toEqual([]);
   });
 
   it("needs complete options, and reports what is wrong with them", async () => {

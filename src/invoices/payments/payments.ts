@@ -3,6 +3,7 @@ import { AccountMap } from "../../platform/account-map.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { notFound, type Problem } from "../../platform/errors.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
+import { isOften } from "../change-limits.ts";
 import {
   findViews,
   type InvoiceView,
@@ -20,6 +21,8 @@ export type Payable = Pick<InvoiceRow, "status" | "currency" | "total"> & {
   offramp_id: string | null;
   /** The offramp whose progress the invoice shows, as last synced to its owner. */
   shown_offramp_id: string | null;
+  /** Each step of an offramp stores the invoice for both parties. */
+  is_often_paid: boolean;
 };
 
 export type { PaymentStep, StepKind };
@@ -61,7 +64,9 @@ async function toPayables(
     const row = by_owner.get(owner_account_id, id);
     if (!row) continue;
     const { status, currency, total, offramp_id: shown_offramp_id } = row;
-    payables.set(account_id, id, { status, currency, total, offramp_id, shown_offramp_id });
+    const is_often_paid = isOften(row.steps, row.bytes);
+    const shown = { shown_offramp_id, is_often_paid };
+    payables.set(account_id, id, { status, currency, total, offramp_id, ...shown });
   }
   return payables;
 }
@@ -85,7 +90,17 @@ export function paymentProblems(
     const message = `Pay the total of the invoice: ${payable.total} minor units.`;
     return [{ field, code: "record_invalid", message }];
   }
-  return [];
+  return repeatProblems(field, payable);
+}
+
+/**
+ * Whether offramps have paid the invoice, or returned its payment, too often to begin again. One
+ * that has begun goes on.
+ */
+export function repeatProblems(field: string, payable: Payable | undefined): Problem[] {
+  if (!payable?.is_often_paid) return [];
+  const message = "Offramps have paid this invoice too often; pay it by other means.";
+  return [{ field, code: "limit_exceeded", message }];
 }
 
 /**

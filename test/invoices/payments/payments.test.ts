@@ -205,6 +205,30 @@ describe("an offramp with an invoice_id", () => {
     good((await pay(invoice.id)).answer);
   });
 
+  it("that is returned again and again ends at a limit, earlier for a large invoice", async () => {
+    const items = Array.from({ length: 500 }, () => ({
+      ...{ name: "界".repeat(400), currency: "EUR" },
+      ...{ quantity: 1, unitPrice: "200" },
+    }));
+    const invoice = await bill({ invoiceItems: items });
+    let rounds = 0;
+    for (; rounds < 10; rounds += 1) {
+      const { answer, quote_id } = await pay(invoice.id, { outcome: "failed" });
+      if (answer.status !== 200) {
+        expectInvoiceProblem(answer, "limit_exceeded");
+        break;
+      }
+      good(await execute(server, user_id, quote_id));
+      await settle(server);
+      await server.call("POST", "/sandbox/clock", { advance_ms: 3_000 });
+      await settle(server);
+    }
+    expect(rounds).toBeGreaterThan(2);
+    expect(rounds).toBeLessThan(6);
+    // Its parties can still say that it was paid.
+    good(await change(server, invoice.id, "declareReceivedPayment", seller.key));
+  });
+
   it("that was never paid leaves the invoice unchanged and releases it", async () => {
     const invoice = await bill();
     const { offramp } = await pay(invoice.id);
