@@ -12,7 +12,12 @@ import type { Act } from "../apply-change.ts";
 import type { SyncDeps } from "../counterparty/sync-counterparty.ts";
 import { insertWords } from "../counterparty/view-store.ts";
 import { wordsOf } from "../links.ts";
-import { CHANGES, type KeyedInvoice, type TrackedTransaction } from "../model.ts";
+import {
+  CHANGES,
+  type InvoiceChange,
+  type KeyedInvoice,
+  type TrackedTransaction,
+} from "../model.ts";
 import { type ChangedInvoice, changeInvoice, recordChanges } from "../record-changes.ts";
 import { type InvoiceKey, lockInvoices, openInvoices } from "../store.ts";
 import { CHECK_CLAIM_TASK } from "../task-kinds.ts";
@@ -28,9 +33,11 @@ import {
   deleteClaims,
   findClaim,
   findTransferUsers,
-  listClaims,
+  listShowing,
   listUsedTransfers,
   lockTransaction,
+  mayTake,
+  updateShown,
   upsertUsedTransfer,
 } from "./claim-store.ts";
 
@@ -38,6 +45,9 @@ export type ClaimDeps = SyncDeps & { chain: ChainPort };
 
 const AGAIN_MIN_MS = 15_000;
 const AGAIN_MAX_MS = 10 * MINUTE_MS;
+
+/** How many transfers one claim shows, one after the other. */
+const SHOWN_MAX = 5;
 
 /** So long a chain that did not answer is not asked: each question would take as long again. */
 const NOT_ASKED_MS = 15_000;
@@ -139,7 +149,9 @@ async function settle(
   const rows = await lockInvoices(tx, [key]);
   // Another worker may have settled it, or a new claim may have replaced it.
   const current = await findClaim(tx, key);
-  if (current?.tx_id !== claim.tx_id || current.chain !== claim.chain) return true;
+  if (!current) return true;
+  // Looked at again, in case its own task has ended meanwhile.
+  if (current.tx_id !== claim.tx_id || current.chain !== claim.chain) return false;
   const [entry] = await openInvoices(tx, keyring, rows);
   if (!entry) return true;
   const judged = judgeClaim(entry.invoice, entry.history, claim, found, now);
@@ -177,37 +189,54 @@ async function settleFinal(
   const withdrawn = withdraw(entry, users, claim, now);
   const own = withdrawn[0] ?? entry;
   const isProven = proofCheck(invoice.id, history, claim.chain);
+  const of_transaction = await listUsedTransfers(tx, claim.chain, claim.tx_id);
+  const used_by = new Map(of_transaction.map((used) => [used.log_index, used]));
   for (const tracked of candidates) {
     const is_proven = isProven(tracked);
     if (!is_proven && invoice.status !== "paid") continue;
+    const used_before = used_by.get(tracked.log_index);
+    if (used_before && !mayTake(invoice, used_before, is_proven)) continue;
     const used = await upsertUsedTransfer(tx, invoice, tracked, is_proven);
     if (!used) continue;
-    // Others may have claimed it without a proof, or been paid by it: they are checked again, and
-    // no longer show it.
-    const rivals = (await listClaims(tx, claim.chain, claim.tx_id)).map(toInvoiceKey);
-    const losers = used.loser ? [...rivals, used.loser] : rivals;
-    const others = losers.filter(({ id }) => id !== invoice.id);
-    enqueueTasks(tx, CHECK_CLAIM_TASK, others, now);
+    // Those that show it have claimed it without a proof, and one may have been paid by it: they
+    // are checked again, and no longer show it.
+    const showing = await listShowing(tx, tracked);
+    const losers = used.loser ? [...showing, used.loser] : showing;
+    const others = new Map(losers.map((loser) => [loser.id, loser]));
+    others.delete(invoice.id);
+    enqueueTasks(tx, CHECK_CLAIM_TASK, [...others.values()], now);
     const shown = trackOnce(own, tracked, now);
     const act = { name: "paid", actor_account_id: null, input: null, tracked } as const;
     return [...withdrawn, ...shown, changeInvoice(shown[0] ?? own, act, now)];
   }
-  const used = await listUsedTransfers(tx, claim.chain, claim.tx_id);
-  const free = candidates.find(
-    ({ log_index }) => !used.some((transfer) => transfer.log_index === log_index),
-  );
-  if (free) return [...withdrawn, ...trackOnce(own, free, now)];
-  return [dropClaim(entry, "The transfer has already paid an invoice.", users, now)];
+  const free = candidates.find(({ log_index }) => !used_by.has(log_index));
+  if (!free) return [dropClaim(entry, "The transfer has already paid an invoice.", users, now)];
+  const shown = mayShow(history) ? trackOnce(own, free, now) : [];
+  if (shown.length > 0 || isShown(own, free)) updateShown(tx, invoice, free.log_index);
+  return [...withdrawn, ...shown];
 }
 
-const toInvoiceKey = ({ account_id, invoice_id }: PaymentClaim) => ({ account_id, id: invoice_id });
+/**
+ * Whether a claim without a proof shows another transfer, after those that it showed have paid
+ * other invoices. If not, it shows the one that pays it when its seller confirms.
+ */
+function mayShow(history: readonly InvoiceChange[]): boolean {
+  const claimed_at = history.findLastIndex(({ input }) => input?.txHash !== undefined);
+  const shown = history.slice(claimed_at).filter(({ name }) => name === "trackTransaction");
+  return shown.length < SHOWN_MAX;
+}
+
 const toKey = ({ account_id, record_id }: Task) => ({ account_id, id: record_id });
 
 /** The change that shows the transfer, unless the invoice already shows it. */
 function trackOnce(entry: KeyedInvoice, tracked: TrackedTransaction, now: Date): ChangedInvoice[] {
-  if (entry.invoice.tracked.some((shown) => isSameTransfer(shown, tracked))) return [];
+  if (isShown(entry, tracked)) return [];
   const act: Act = { name: "trackTransaction", actor_account_id: null, input: null, tracked };
   return [changeInvoice(entry, act, now)];
+}
+
+function isShown({ invoice }: KeyedInvoice, tracked: TrackedTransaction): boolean {
+  return invoice.tracked.some((shown) => isSameTransfer(shown, tracked));
 }
 
 /** Also the transfers that only the claim has shown are no longer shown. */

@@ -43,6 +43,28 @@ export function listClaims(session: Session, chain: Chain, tx_id: string): Promi
   );
 }
 
+/** The invoices of all accounts that claim this transaction and show this transfer of it. */
+export function listShowing(
+  session: Session,
+  { chain, tx_id, log_index }: TrackedTransaction,
+): Promise<InvoiceKey[]> {
+  // -1: claims from before the transfer was noted.
+  return session.query<InvoiceKey>(
+    `select account_id, invoice_id as id from invoice_claims
+     where chain = $1 and tx_id = $2 and log_index in ($3, -1)`,
+    [chain, tx_id, log_index],
+  );
+}
+
+/** Notes which transfer of the claimed transaction the invoice shows. */
+export function updateShown(tx: Transaction, { account_id, id }: InvoiceKey, log_index: number) {
+  tx.write("update invoice_claims set log_index = $3 where account_id = $1 and invoice_id = $2", [
+    account_id,
+    id,
+    log_index,
+  ]);
+}
+
 /** Until the commit nobody else decides about a transfer of this transaction. */
 export async function lockTransaction(tx: Transaction, chain: Chain, tx_id: string): Promise<void> {
   await tx.query("select pg_advisory_xact_lock(hashtextextended($1, 0))", [
@@ -77,13 +99,22 @@ export async function upsertUsedTransfer(
      where chain = $1 and tx_id = $2 and log_index = $3 for update`,
     key,
   );
-  if (!used || used.is_proven || used.account_id === invoice.account_id) return null;
+  if (!used || !mayTake(invoice, used, is_proven)) return null;
   await session.query(
     `update invoice_transfers set account_id = $4, invoice_id = $5, is_proven = true
      where chain = $1 and tx_id = $2 and log_index = $3`,
     [...key, invoice.account_id, invoice.id],
   );
   return { loser: { account_id: used.account_id, id: used.invoice_id } };
+}
+
+/** Whether an invoice may use a transfer that another one has used. */
+export function mayTake(
+  { account_id }: Pick<InvoiceKey, "account_id">,
+  used: UsedTransfer,
+  is_proven: boolean,
+): boolean {
+  return is_proven && !used.is_proven && used.account_id !== account_id;
 }
 
 /** Which invoice has used each of the transfers. */
@@ -110,9 +141,10 @@ export function listUsedTransfers(
   session: Session,
   chain: Chain,
   tx_id: string,
-): Promise<{ log_index: number; invoice_id: string }[]> {
+): Promise<(UsedTransfer & { log_index: number })[]> {
   return session.query(
-    "select log_index, invoice_id from invoice_transfers where chain = $1 and tx_id = $2",
+    `select log_index, account_id, invoice_id, is_proven from invoice_transfers
+     where chain = $1 and tx_id = $2`,
     [chain, tx_id],
   );
 }

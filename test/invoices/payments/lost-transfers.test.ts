@@ -25,7 +25,7 @@ type Parties = { seller: BilledAccount; buyer: BilledAccount };
 let server: TestServer;
 let ours: Parties;
 let theirs: Parties;
-/** While it is set, the chain answers only after it; how often it was asked meanwhile. */
+/** While it is set, the chain answers only after it; how often it was asked. */
 let gate: Promise<void> | undefined;
 let asked = 0;
 beforeAll(async () => {
@@ -33,7 +33,7 @@ beforeAll(async () => {
     partners: async (core) => {
       const partners = await openPartners(core);
       const readTransaction: typeof partners.chain.readTransaction = async (chain, tx_id) => {
-        if (gate) asked += 1;
+        asked += 1;
         await gate;
         return partners.chain.readTransaction(chain, tx_id);
       };
@@ -109,6 +109,53 @@ it("is no longer shown by an invoice marked unpaid that had not used it", async 
   const shown = await show(server, lost.id, theirs.seller.key);
   expect(shown).toMatchObject({ status: "open", trackedTransactions: [] });
 });
+
+it("that pays one of many leaves the others' claims alone, unless they show it", async () => {
+  const COUNT = 12;
+  const proven = await sendMany(ours, COUNT);
+  const { tx_id } = await transfer();
+  for (let at = 1; at < COUNT; at += 1) await transfer({ tx_id });
+  asked = 0;
+  await claimAll(proven, tx_id);
+  const invoices = await Promise.all(proven.map((id) => show(server, id, ours.seller.key)));
+  const used = invoices.map(({ trackedTransactions: [only] }) => only.logIndex);
+  expect(new Set(used).size).toBe(COUNT);
+  // Each of them is checked once.
+  expect(asked).toBe(COUNT);
+});
+
+it("is shown by a claim without a proof instead of another one, at most five times", async () => {
+  const COUNT = 8;
+  const [waiting, proven] = [await send(theirs), await sendMany(ours, COUNT)];
+  const { tx_id } = await transfer();
+  for (let at = 0; at < COUNT; at += 1) await transfer({ tx_id });
+  good(await claim(theirs, waiting.id, { txHash: tx_id }));
+  await settle(server);
+  for (const id of proven) await claimAll([id], tx_id);
+  const shown = await show(server, waiting.id, theirs.seller.key);
+  const names: string[] = shown.events.map(({ name }: { name: string }) => name);
+  expect(names.filter((name) => name === "trackTransaction")).toHaveLength(5);
+  expect(shown).toMatchObject({ status: "declaredPaid", trackedTransactions: [] });
+  // The one that is left pays it as soon as its seller confirms.
+  good(await change(server, waiting.id, "declareReceivedPayment", theirs.seller.key));
+  await settle(server);
+  const paid = await show(server, waiting.id, theirs.seller.key);
+  expect(paid.trackedTransactions).toMatchObject([{ logIndex: COUNT }]);
+  expect(paid.events.at(-1).name).toBe("paid");
+});
+
+async function sendMany(parties: Parties, count: number): Promise<string[]> {
+  const ids: string[] = [];
+  for (let at = 0; at < count; at += 1) ids.push((await send(parties)).id);
+  return ids;
+}
+
+async function claimAll(ids: readonly string[], txHash: string): Promise<void> {
+  await Promise.all(
+    ids.map(async (id) => good(await claim(ours, id, { txHash, signature: signed(id) }))),
+  );
+  await settle(server);
+}
 
 async function addParties(name: string): Promise<Parties> {
   const id = randomUUID().slice(0, 8);
