@@ -909,6 +909,7 @@ create table invoice_claims (
   chain text not null,
   tx_id text not null,
   expires_at timestamp with time zone not null,
+  log_index integer,
   constraint invoice_claims_pkey PRIMARY KEY (account_id, invoice_id),
   constraint invoice_claims_account_id_invoice_id_fkey FOREIGN KEY (account_id, invoice_id) REFERENCES invoices(account_id, id)
 );
@@ -1305,6 +1306,7 @@ create table oauth_artifacts (
 CREATE INDEX oauth_artifacts_consent ON public.oauth_artifacts USING btree (person_id, app_id) WHERE (model = 'Grant'::text);
 CREATE INDEX oauth_artifacts_expiry ON public.oauth_artifacts USING btree (expires_at);
 CREATE INDEX oauth_artifacts_grant ON public.oauth_artifacts USING btree (grant_id) WHERE (grant_id IS NOT NULL);
+CREATE INDEX oauth_artifacts_of_consent ON public.oauth_artifacts USING btree (grant_id) WHERE (model = 'Grant'::text);
 CREATE INDEX oauth_artifacts_uid ON public.oauth_artifacts USING btree (uid) WHERE (uid IS NOT NULL);
 
 create table oauth_signing_keys (

@@ -114,6 +114,57 @@ describe("refreshing", () => {
     }
   });
 
+  test("one token gives 120 in a minute; beyond that nothing is used up", async () => {
+    const { app, tokens } = await newTokens();
+    // The limit is that of a minute by the clock of the process.
+    await waitFor(async () => performance.now() % 60_000 < 45_000, 20_000);
+    let answers = 0;
+    let refused: Awaited<ReturnType<typeof refresh>> | undefined;
+    while (!refused && answers < 200) {
+      const answer = await refresh(server, app, tokens.refresh_token!);
+      if (answer.status === 200) answers += 1;
+      else refused = answer;
+    }
+    expect(answers).toBe(120);
+    expect([refused!.status, refused!.body.error]).toEqual([503, "temporarily_unavailable"]);
+    const other = await newTokens();
+    expect((await refresh(server, other.app, other.tokens.refresh_token!)).status).toBe(200);
+    expect(await isActive(app, tokens.access_token)).toBe(true);
+  });
+
+  test("a consent ends however many tokens it has, and is found beside them", async () => {
+    const { app, tokens } = await newTokens();
+    const { database } = server.db;
+    await database.query(
+      `insert into oauth_artifacts
+         (model, id_hash, payload, grant_id, app_id, account_id, person_id, expires_at)
+       select model, sha256(id_hash || int4send(n)), payload, grant_id, app_id, account_id,
+         person_id, expires_at
+       from oauth_artifacts, generate_series(1, 30000) as n
+       where app_id = $1 and model = 'AccessToken'`,
+      [app.id],
+    );
+    await database.query("analyze oauth_artifacts");
+    const plan = await database.query<Record<"QUERY PLAN", string>>(
+      `explain (analyze, buffers, costs off, timing off)
+       select exists (select from oauth_artifacts consent where consent.model = 'Grant'
+         and consent.grant_id = artifact.grant_id)
+       from oauth_artifacts artifact where app_id = $1 and model = 'RefreshToken'`,
+      [app.id],
+    );
+    const text = plan.map((row) => row["QUERY PLAN"]).join("\n");
+    expect(text).toContain("oauth_artifacts_of_consent");
+    const revoked = await post(server, "/oauth/revoke", app, { token: tokens.refresh_token! });
+    expect(revoked.status).toBe(200);
+    expect(await isActive(app, tokens.access_token)).toBe(false);
+    expect((await refresh(server, app, tokens.refresh_token!)).status).toBe(400);
+    const [left] = await database.query<{ count: number }>(
+      "select count(*)::int from oauth_artifacts where app_id = $1",
+      [app.id],
+    );
+    expect(left!.count).toBeGreaterThan(20_000);
+  });
+
   test("a token used again after the grace period ends the consent with all its tokens", async () => {
     const { app, tokens } = await newTokens();
     const next = await refresh(server, app, tokens.refresh_token!);

@@ -1,4 +1,11 @@
 import type { Adapter, AdapterPayload } from "oidc-provider";
+import { MINUTE_MS } from "../../platform/durations.ts";
+import { Refusal } from "../../platform/errors.ts";
+import {
+  createRateLimiter,
+  type RateLimit,
+  type RateLimiter,
+} from "../../platform/http/rate-limit.ts";
 import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
@@ -9,6 +16,7 @@ import {
   deleteArtifactsOfGrant,
   type FoundArtifact,
   findArtifact,
+  findGrantOf,
   insertArtifact,
   updateArtifactConsumed,
 } from "./artifacts-store.ts";
@@ -17,6 +25,10 @@ import { accountOfGrant, mayGrant, REFRESH_GRACE_MS } from "./model.ts";
 import { revokeGrant } from "./revoke-grant.ts";
 import { hashArtifactId, openPayload, sealPayload } from "./sealed-artifacts.ts";
 
+/** Tokens in a minute, of one consent and of one application for itself. */
+const REFRESHES_MAX = 120;
+const OWN_TOKENS_MAX = 600;
+
 type AdapterDeps = Pick<ModuleCore, "database" | "index_key" | "clock"> & {
   /** The error for a code used twice at the same time. */
   alreadyUsed: () => Error;
@@ -24,15 +36,25 @@ type AdapterDeps = Pick<ModuleCore, "database" | "index_key" | "clock"> & {
 
 /** Storage of the OAuth library: in PostgreSQL, shared by all processes. */
 export function createArtifactsAdapter(deps: AdapterDeps): (model: string) => Adapter {
-  return (model) => (model === "Client" ? clientsAdapter(deps) : artifactsAdapter(deps, model));
+  // Each of these stores a token for a day, and a refresh another one for thirty.
+  const limits = {
+    refreshes: createRateLimiter(REFRESHES_MAX, MINUTE_MS)!,
+    own_tokens: createRateLimiter(OWN_TOKENS_MAX, MINUTE_MS)!,
+  };
+  return (model) =>
+    model === "Client" ? clientsAdapter(deps) : artifactsAdapter({ ...deps, ...limits }, model);
 }
 
-function artifactsAdapter(deps: AdapterDeps, model: string): Adapter {
-  const { database, index_key, clock } = deps;
+function artifactsAdapter(
+  deps: AdapterDeps & Record<"refreshes" | "own_tokens", RateLimiter>,
+  model: string,
+): Adapter {
+  const { database, index_key, clock, refreshes, own_tokens } = deps;
   const hash = (id: string) => hashArtifactId(index_key, model, id);
   const now = () => realTime(clock);
   return {
     upsert: async (id, payload, expiresIn) => {
+      if (model === "ClientCredentials") assertAllowed(own_tokens.take(payload.clientId!));
       const row = { model, id_hash: hash(id), uid: payload.uid ?? null };
       await insertArtifact(database, {
         ...row,
@@ -53,6 +75,10 @@ function artifactsAdapter(deps: AdapterDeps, model: string): Adapter {
     // Only the device flow has user codes, and it is not supported.
     findByUserCode: async () => undefined,
     consume: async (id) => {
+      if (model === "RefreshToken") {
+        const grant_id = await findGrantOf(database, model, hash(id));
+        if (grant_id !== null) assertAllowed(refreshes.take(grant_id));
+      }
       const is_first = await updateArtifactConsumed(database, model, hash(id), now());
       // Two requests used one code at once: the library accepted both, the database only one.
       if (!is_first && model === "AuthorizationCode") throw deps.alreadyUsed();
@@ -63,6 +89,12 @@ function artifactsAdapter(deps: AdapterDeps, model: string): Adapter {
     },
     revokeByGrantId: (grant_id) => deleteArtifactsOfGrant(database, model, grant_id),
   };
+}
+
+function assertAllowed({ allowed, reset_seconds }: RateLimit): void {
+  if (allowed) return;
+  const message = `Too many tokens. Wait ${reset_seconds} seconds, then try again.`;
+  throw new Refusal("too_many_requests", message, reset_seconds);
 }
 
 /** Clients are the applications: read at every request, so that a change applies at once. */

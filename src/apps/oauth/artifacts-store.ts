@@ -2,6 +2,7 @@ import type { Role } from "../../accounts/model.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import {
   distinctSetOf,
+  findRow,
   findRows,
   insertRow,
   perAccount,
@@ -178,7 +179,13 @@ export async function deleteArtifact(
   ]);
 }
 
-/** In key order, as below: the library ends a consent with several concurrent statements. */
+/** How many artifacts are deleted at once: an application may have got millions. */
+const DELETED_AT_ONCE_MAX = 1_000;
+
+/**
+ * Those of a consent that ends: without it they are not valid, and what is left is deleted when it
+ * expires. Without waiting: the library deletes those of several models at once.
+ */
 export async function deleteArtifactsOfGrant(
   session: Session,
   model: string,
@@ -187,26 +194,19 @@ export async function deleteArtifactsOfGrant(
   await session.query(
     `delete from oauth_artifacts where (model, id_hash) in (
        select model, id_hash from oauth_artifacts where grant_id = $2 and model = $1
-       order by model, id_hash for update)`,
-    [model, grant_id],
+       limit $3 for update skip locked)`,
+    [model, grant_id, DELETED_AT_ONCE_MAX],
   );
 }
 
-/** Deletes all consents of a person to an application for an account. */
-export function deleteGrantsOf(
-  tx: Transaction,
-  grant: { account_id: string; app_id: string; person_id: string },
-  kept_id: string | null = null,
-): void {
-  tx.write(
-    `delete from oauth_artifacts where (model, id_hash) in (
-       select model, id_hash from oauth_artifacts where grant_id in (
-         select grant_id from oauth_artifacts
-         where model = 'Grant' and person_id = $1 and app_id = $2 and account_id = $3
-           and grant_id is distinct from $4)
-       order by model, id_hash for update)`,
-    [grant.person_id, grant.app_id, grant.account_id, kept_id],
-  );
+/** The consent that a code or token depends on. */
+export async function findGrantOf(
+  session: Session,
+  model: string,
+  id_hash: Buffer,
+): Promise<string | null> {
+  const row = await findRow<ArtifactRow>(session, "oauth_artifacts", { model, id_hash });
+  return row?.grant_id ?? null;
 }
 
 /** The latest consent of a person to an application for one account and redirect URI. */

@@ -3,6 +3,7 @@ import { recordAudit } from "../../accounts/audit.ts";
 import { findMember } from "../../accounts/audited/find-member.ts";
 import type { Role } from "../../accounts/model.ts";
 import { needsFactor, type SessionSettings } from "../../accounts/sign-in/sessions.ts";
+import { deleteTokens } from "../../accounts/store.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";
@@ -10,7 +11,7 @@ import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import type { App } from "../model.ts";
 import { insertAppGrant } from "../store.ts";
-import { deleteGrantsOf, findGrantId } from "./artifacts-store.ts";
+import { findGrantId } from "./artifacts-store.ts";
 import { makeGrantId, mayGrant, type Scope } from "./model.ts";
 
 type GrantDeps = Pick<ModuleCore, "config" | "database" | "clock">;
@@ -41,7 +42,7 @@ export async function createGrant(
   await database.transaction(async (tx) => {
     await checkMember(config, tx, input);
     const { app, person_id, account_id } = input;
-    deleteGrantsOf(tx, { app_id: app.id, person_id, account_id }, grant_id);
+    deleteTokens(tx, { app_id: app.id, person_id, account_id, kept_id: grant_id });
     recordGrant(tx, input, clock.now());
   });
   return grant_id;

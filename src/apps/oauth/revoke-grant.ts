@@ -1,10 +1,11 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import type { Actor } from "../../accounts/model.ts";
+import { deleteTokens } from "../../accounts/store.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { updateAppGrantRevoked } from "../store.ts";
-import { deleteGrantsOf, findArtifact } from "./artifacts-store.ts";
+import { findArtifact } from "./artifacts-store.ts";
 import { hashArtifactId } from "./sealed-artifacts.ts";
 
 export type Consent = { account_id: string; app_id: string; person_id: string };
@@ -36,7 +37,7 @@ export function endConsent(
   now: Date,
 ): void {
   const { account_id, app_id, person_id } = consent;
-  deleteGrantsOf(tx, consent);
+  deleteTokens(tx, consent);
   updateAppGrantRevoked(tx, consent, now);
   recordAudit(
     tx,

@@ -4,7 +4,7 @@ import { LruMap } from "../lru-map.ts";
  * Counts requests per caller in windows, in this process. Attempts to guess secrets are counted
  * across all processes instead (platform/attempts).
  */
-type RateLimiter = {
+export type RateLimiter = {
   take(caller: string): RateLimit;
 };
 
