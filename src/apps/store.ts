@@ -111,18 +111,19 @@ export async function listEndpointsFor(session: Session, account_id: string): Pr
   return [...own, ...others].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1));
 }
 
-/** The applications that these accounts have authorised. */
+/** Which of these applications the accounts have authorised: they may have many others. */
 export function listConsents(
   session: Session,
   account_ids: readonly string[],
+  apps: readonly Pick<App, "id">[],
 ): Promise<{ account_id: string; app_id: string }[]> {
   const owned = account_ids.map((account_id) => ({ account_id }));
   return perAccount(session, owned, (some) => {
     const accounts = accountsOf(session, some);
     return session.query(
       `select distinct account_id, app_id from app_grants
-       where account_id ${accounts.equal} and revoked_at is null`,
-      [accounts.value],
+       where account_id ${accounts.equal} and app_id = any($2::uuid[]) and revoked_at is null`,
+      [accounts.value, ...columnsOf(apps, "id")],
     );
   });
 }

@@ -50,7 +50,7 @@ async function countOf(
 ): Promise<number> {
   const sides = events.flatMap((event) => event.counterpart_account_id ?? []);
   const [consents, known] = await Promise.all([
-    listConsents(session, [...new Set([account_id, ...sides])]),
+    listConsents(session, [...new Set([account_id, ...sides])], [endpoint]),
     listDeliveredEvents(
       session,
       endpoint,

@@ -174,6 +174,7 @@ function addRedeliver(addRoute: AddRoute, deps: ModuleCore): void {
       const consents = await listConsents(
         database,
         sides.filter((side) => side != null),
+        own,
       );
       const wanted = own.filter(({ id }) => app_id === null || id === app_id.toLowerCase());
       const redelivery = { event_id, event, deliveries, endpoints: wanted };

@@ -145,7 +145,7 @@ async function chooseDeliveries(
   now: Date,
 ): Promise<NewDelivery[]> {
   const sides = events.flatMap((event) => event.counterpart_account_id ?? []);
-  const consents = await listConsents(database, [...new Set([account_id, ...sides])]);
+  const consents = await listConsents(database, [...new Set([account_id, ...sides])], ready);
   return events.flatMap((event) =>
     ready
       .filter((endpoint) => isNotified(endpoint, event, consents))

@@ -32,7 +32,8 @@ export async function findDeliveries(
   ]);
   const owner_id = all.find((one) => one.event_account_id !== account_id)?.event_account_id;
   if (own || owner_id === undefined) return { event: own, deliveries: all };
-  const consents = await listConsents(database, [owner_id]);
+  const apps = all.map(({ app_id }) => ({ id: app_id }));
+  const consents = await listConsents(database, [owner_id], apps);
   const deliveries = all.filter(({ app_id }) => consents.some((one) => one.app_id === app_id));
   const event = deliveries.length > 0 ? await findEvent(database, owner_id, id) : undefined;
   return { event, deliveries };

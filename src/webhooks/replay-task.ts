@@ -107,7 +107,7 @@ async function replayEventsOf(
     const range = { after_id, below_id, limit: CHUNK };
     const events = await listEventsBetween(database, account_id, range);
     const sides = events.flatMap((event) => event.counterpart_account_id ?? []);
-    const consents = await listConsents(database, [...new Set([account_id, ...sides])]);
+    const consents = await listConsents(database, [...new Set([account_id, ...sides])], [endpoint]);
     const event_ids = events.map((event) => event.id);
     count += await database.transaction(async (tx) => {
       await lockWakened(tx, DELIVER_TASK, [endpoint]);

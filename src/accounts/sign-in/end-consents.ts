@@ -4,7 +4,8 @@ import type { ModuleCore } from "../../platform/module.ts";
 import { oneByOne } from "../../platform/tasks/one-by-one.ts";
 import type { TaskHandler } from "../../platform/tasks/run-set.ts";
 import { enqueueTasks } from "../../platform/tasks/tasks.ts";
-import { deletePersonTokens, listConsentedAccounts, updateConsentsRevoked } from "../store.ts";
+import { listConsentedAccounts, updateConsentsRevoked } from "../store.ts";
+import { deletePersonTokens } from "../tokens-store.ts";
 
 const END_CONSENTS_TASK = "end-consents";
 const SET_MAX = 10;

@@ -3,7 +3,7 @@ import { recordAudit } from "../../accounts/audit.ts";
 import { findMember } from "../../accounts/audited/find-member.ts";
 import type { Role } from "../../accounts/model.ts";
 import { needsFactor, type SessionSettings } from "../../accounts/sign-in/sessions.ts";
-import { deleteTokens } from "../../accounts/store.ts";
+import { deleteTokens } from "../../accounts/tokens-store.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { isId } from "../../platform/ids.ts";

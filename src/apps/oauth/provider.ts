@@ -218,6 +218,16 @@ function checkRequest(
   if (asked.includes("offline_access")) oidc.params!.scope = [...new Set(asked)].join(" ");
 }
 
+/** Of so many applications a browser remembers which consent it used last. */
+const REMEMBERED_MAX = 100;
+
+/** The session is read and written at every request, and grows with each application. */
+export function forgetFirst(session: { authorizations?: object }): void {
+  const known = Object.entries(session.authorizations ?? {});
+  if (known.length <= REMEMBERED_MAX) return;
+  session.authorizations = Object.fromEntries(known.slice(-REMEMBERED_MAX));
+}
+
 /**
  * Keeps the library's session equal to ours: the person signed in on the pages is signed in here. A
  * leftover session of another person in the browser is not used.
@@ -230,6 +240,7 @@ function followSignIn(provider: Provider, members: MembersByRequest): void {
     const stored = await getStored(ctx);
     const login_ts = member && Math.floor(member.signed_in_at.getTime() / 1000);
     const is_theirs = stored.accountId === member?.person_id;
+    forgetFirst(stored);
     if (is_theirs && stored.loginTs === login_ts) return stored;
     // A person who signs in again keeps their session; another person gets a new one.
     const session: Session & { touched?: boolean } = is_theirs ? stored : new Session();

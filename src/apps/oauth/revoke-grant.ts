@@ -1,6 +1,6 @@
 import { recordAudit } from "../../accounts/audit.ts";
 import type { Actor } from "../../accounts/model.ts";
-import { deleteTokens } from "../../accounts/store.ts";
+import { deleteTokens } from "../../accounts/tokens-store.ts";
 import type { Transaction } from "../../platform/db/database.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
