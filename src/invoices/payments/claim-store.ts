@@ -42,13 +42,20 @@ const SHOWING_CHECKED_MAX = 100;
  * The claims of all accounts that name this transaction and wait for it, and some of those that
  * show another transfer of it.
  */
-export function listClaims(session: Session, chain: Chain, tx_id: string): Promise<PaymentClaim[]> {
+export async function listClaims(
+  session: Session,
+  chain: Chain,
+  tx_id: string,
+): Promise<PaymentClaim[]> {
   const claims = `select ${COLUMNS} from invoice_claims where chain = $1 and tx_id = $2`;
-  return session.query<PaymentClaim>(
-    `${claims} and log_index is null
-     union all (${claims} and log_index is not null limit ${SHOWING_CHECKED_MAX})`,
-    [chain, tx_id],
-  );
+  const found = await Promise.all([
+    session.query<PaymentClaim>(`${claims} and log_index is null`, [chain, tx_id]),
+    session.query<PaymentClaim>(
+      `${claims} and log_index is not null limit ${SHOWING_CHECKED_MAX}`,
+      [chain, tx_id],
+    ),
+  ]);
+  return found.flat();
 }
 
 /** The invoices of all accounts that claim this transaction and show this transfer of it. */
