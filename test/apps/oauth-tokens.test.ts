@@ -219,6 +219,26 @@ describe("refreshing", () => {
 });
 
 describe("client credentials", () => {
+  test("an account gets 600 tokens in a minute, whichever of its applications asks", async () => {
+    const { account_id } = await server.addAccount("Many tokens");
+    const flow = { flow: "client_credentials" } as const;
+    const apps = [await addApp(server, account_id, flow), await addApp(server, account_id, flow)];
+    const minute = () => Math.floor(performance.now() / 60_000);
+    const statuses: number[] = [];
+    for (let began = minute() - 1; Math.max(0, ...statuses) <= 200; ) {
+      if (minute() !== began) statuses.length = 0;
+      began = minute();
+      const asked = Array.from({ length: 50 }, (_, at) =>
+        post(server, TOKEN_PATH, apps[at % 2]!, CREDENTIALS),
+      );
+      statuses.push(...(await Promise.all(asked)).map(({ status }) => status));
+    }
+    const refused = statuses.filter((status) => status !== 200);
+    expect(statuses.length - refused.length).toBeLessThanOrEqual(600);
+    expect(refused[0]).toBe(503);
+    expect(await machineToken()).toEqual(expect.any(String));
+  });
+
   test("an application gets a token for its own account, with all scopes it is allowed", async () => {
     const answer = await post(server, TOKEN_PATH, machine, CREDENTIALS);
     expect(answer.body).toEqual({

@@ -8,6 +8,7 @@ import {
 } from "../../platform/http/rate-limit.ts";
 import { isId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
+import { readAccount } from "../../platform/named-credentials.ts";
 import { realTime } from "../../platform/tasks/real-time.ts";
 import { findAppByClientId } from "../store.ts";
 import {
@@ -25,7 +26,7 @@ import { accountOfGrant, mayGrant, REFRESH_GRACE_MS } from "./model.ts";
 import { revokeGrant } from "./revoke-grant.ts";
 import { hashArtifactId, openPayload, sealPayload } from "./sealed-artifacts.ts";
 
-/** Tokens in a minute, of one consent and of one application for itself. */
+/** Tokens in a minute, of one consent and of an account's applications for themselves. */
 const REFRESHES_MAX = 120;
 const OWN_TOKENS_MAX = 600;
 
@@ -54,7 +55,9 @@ function artifactsAdapter(
   const now = () => realTime(clock);
   return {
     upsert: async (id, payload, expiresIn) => {
-      if (model === "ClientCredentials") assertAllowed(own_tokens.take(payload.clientId!));
+      if (model === "ClientCredentials") {
+        assertAllowed(own_tokens.take(readAccount(index_key, id) ?? payload.clientId!));
+      }
       const row = { model, id_hash: hash(id), uid: payload.uid ?? null };
       await insertArtifact(database, {
         ...row,
