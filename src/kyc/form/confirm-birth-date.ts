@@ -3,7 +3,13 @@ import { Refusal } from "../../platform/errors.ts";
 import { BIRTH_DATE_TRIES_MAX } from "../model.ts";
 import { updateVisitConfirmed, updateWrongBirthDates } from "../store.ts";
 import { hashBirthDate } from "../tokens.ts";
-import { canEdit, lockVisitor, type Visitor, type VisitorDeps } from "./visitor.ts";
+import {
+  canEdit,
+  lockVisitor,
+  transactAsVisitor,
+  type Visitor,
+  type VisitorDeps,
+} from "./visitor.ts";
 
 /**
  * A visitor who knows the birth date may see the account's data. Only the date that the account had
@@ -17,7 +23,7 @@ export async function confirmBirthDate(
 ): Promise<void> {
   const date = typeof given === "string" ? parseDate(given.trim()) : null;
   if (date === null) refuse("Send a real date as DD/MM/YYYY or YYYY-MM-DD.");
-  const refusal = await deps.database.transaction(async (tx) => {
+  const refusal = await transactAsVisitor(deps, visitor, async (tx) => {
     const { user, subject_key, session } = await lockVisitor(tx, deps, visitor);
     if (!canEdit(user, session)) throw new Refusal("invalid_transition", NOTHING_TO_SHOW);
     const { birth_date_hash } = session;

@@ -1,5 +1,8 @@
+import { setCaller } from "../../platform/db/caller-context.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
+import { SECOND_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
+import { createAccountTurns } from "../../platform/http/account-turns.ts";
 import { newId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import type { User } from "../../users/model.ts";
@@ -18,6 +21,10 @@ import {
   lockKycSession,
 } from "../store.ts";
 import { hashKycToken, isKycToken, makeKycToken } from "../tokens.ts";
+
+/** What waits longer is refused. */
+const WAIT_MAX_MS = 10 * SECOND_MS;
+const oneByOne = createAccountTurns(1, WAIT_MAX_MS);
 
 export type VisitorDeps = Pick<ModuleCore, "database" | "keyring" | "index_key" | "clock">;
 
@@ -111,7 +118,7 @@ export function changeAsVisitor<Result>(
   visitor: Visitor,
   work: (tx: Transaction, locked: LockedUser, now: Date) => Promise<Result>,
 ): Promise<Result> {
-  return deps.database.transaction(async (tx) => {
+  return transactAsVisitor(deps, visitor, async (tx) => {
     const locked = await lockVisitor(tx, deps, visitor);
     if (!canEdit(locked.user, locked.session)) {
       const message = "Your data was submitted and can no longer be changed here.";
@@ -119,6 +126,18 @@ export function changeAsVisitor<Result>(
     }
     return work(tx, locked, deps.clock.now());
   });
+}
+
+/**
+ * One transaction of a link at a time: others would hold connections while they wait for the lock
+ * of its user.
+ */
+export function transactAsVisitor<Result>(
+  { database }: VisitorDeps,
+  { session }: Visitor,
+  work: (tx: Transaction) => Promise<Result>,
+): Promise<Result> {
+  return oneByOne(session.id, () => database.transaction(work));
 }
 
 /** A retry needs a new link: the old one only shows the reason. */
@@ -139,13 +158,16 @@ export async function lockVisitor(
   return { ...locked, session: current };
 }
 
-function findByToken(
+/** From here on the request is one of the account's applicants, and not its network's. */
+async function findByToken(
   deps: { database: Session; index_key: Buffer },
   kind: "link" | "visit",
   token: string | undefined,
 ) {
-  if (!isKycToken(token)) return Promise.resolve(undefined);
-  return findKycToken(deps.database, hashKycToken(deps.index_key, kind, token));
+  if (!isKycToken(token)) return undefined;
+  const found = await findKycToken(deps.database, hashKycToken(deps.index_key, kind, token));
+  if (found) setCaller(`applicants of ${found.account_id}`);
+  return found;
 }
 
 export function gone(): SessionGone {
