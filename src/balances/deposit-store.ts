@@ -3,7 +3,8 @@ import type { Transfer } from "../partners/chain/port.ts";
 import type { Session } from "../platform/db/database.ts";
 import { columnsOf, listRows, type RecordKey, setOf } from "../platform/db/rows.ts";
 import type { Page } from "../platform/http/list.ts";
-import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
+import { FIRST_ID } from "../platform/ids.ts";
+import { assertManyVouched, vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import type { UserKey } from "../users/store.ts";
 
 type DepositAddress = {
@@ -67,19 +68,31 @@ export function insertCryptoDeposits(
   );
 }
 
-/** The deposits to a quote's address in its own token, oldest first; fails on one of others. */
-export async function listQuoteDeposits(
+/** Read at once: anybody can send any number of transfers to a quote. */
+const READ_AT_ONCE = 1_000;
+
+/**
+ * The deposits to a quote's address in its own token, in parts, between which others are served;
+ * fails on one of others. Their user is locked, so that none is added meanwhile.
+ */
+export async function* listQuoteDeposits(
   session: Session,
   account_id: string,
   quote_id: string,
   token: string,
-): Promise<Deposit[]> {
-  const rows = await session.query<Deposit>(
-    `select * from deposits where account_id = $1 and quote_id = $2 and token = $3
-     order by mined_at, id`,
-    [account_id, quote_id, token],
-  );
-  return DEPOSITS.assertVouched(session, rows);
+): AsyncGenerator<Deposit[]> {
+  let rows: Deposit[];
+  let after_id = FIRST_ID;
+  do {
+    rows = await session.query<Deposit>(
+      `select * from deposits where account_id = $1 and quote_id = $2 and id > $3
+       order by id limit $4`,
+      [account_id, quote_id, after_id, READ_AT_ONCE],
+    );
+    after_id = rows.at(-1)?.id ?? after_id;
+    const in_token = rows.filter((row) => row.token === token);
+    yield await assertManyVouched(DEPOSITS, session, in_token);
+  } while (rows.length === READ_AT_ONCE);
 }
 
 /** What was deposited to a quote until each of two times, in millionths. */

@@ -2,6 +2,7 @@ import { AccountMap } from "../platform/account-map.ts";
 import type { Session } from "../platform/db/database.ts";
 import { setOf } from "../platform/db/rows.ts";
 import { minOf } from "../platform/money.ts";
+import { assertManyVouched } from "../platform/sealing/vouched-rows.ts";
 import { DEPOSITS, type Deposit, listQuoteDeposits } from "./deposit-store.ts";
 import { hashAddress, REFUNDS, type Refund } from "./refund-store.ts";
 
@@ -86,7 +87,7 @@ async function listDepositsBeside(
      order by mined_at desc, id desc`,
     t.values,
   );
-  return DEPOSITS.assertVouched(session, rows);
+  return assertManyVouched(DEPOSITS, session, rows);
 }
 
 type RefundMoney = Pick<Refund, "account_id" | "user_id" | "token" | "status" | "amount"> &
@@ -105,7 +106,7 @@ async function listRefundsTo(
      where r.account_id = ${t.accountIn("t")}`,
     t.values,
   );
-  return REFUNDS.assertVouched(session, rows);
+  return assertManyVouched(REFUNDS, session, rows);
 }
 
 /** What the quotes of these deposits have not paid out. */
@@ -143,13 +144,22 @@ export async function hasGoneBack(
   money: Omit<AddressMoney, "address" | "address_index"> & { excess: bigint },
 ): Promise<boolean> {
   const { account_id, user_id, token, chain, excess } = money;
-  const deposits = await listQuoteDeposits(session, account_id, quote_id, token);
-  const senders = new Set(deposits.flatMap(({ sender }) => sender ?? []));
-  const addresses = [...senders].map((address) => {
-    const address_index = hashAddress(index_key, chain, address);
-    return { account_id, user_id, token, chain, address, address_index };
-  });
-  const left = await listFromAddresses(session, addresses, quote_id);
+  const addresses = new Map<string, AddressMoney>();
+  for await (const deposits of listQuoteDeposits(session, account_id, quote_id, token)) {
+    for (const { sender: address } of deposits) {
+      if (address === null || addresses.has(address)) continue;
+      const address_index = hashAddress(index_key, chain, address);
+      addresses.set(address, { account_id, user_id, token, chain, address, address_index });
+    }
+  }
+  const senders = [...addresses.values()];
+  // Else all that they ever sent is read, and they may have paid thousands of quotes.
+  const refunds = await listRefundsTo(session, senders);
+  const back = refunds
+    .filter((refund) => refund.status !== "failed" && refund.token === token)
+    .reduce((sum, { amount }) => sum + amount, 0n);
+  if (back <= excess) return false;
+  const left = await listFromAddresses(session, senders, quote_id);
   const gone = [...left.values()].reduce((sum, amount) => (amount < 0n ? sum - amount : sum), 0n);
   return gone > excess;
 }
