@@ -7638,7 +7638,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid` */
+            /** @description `parameter_unknown`, `record_invalid`, `limit_exceeded` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
