@@ -12,9 +12,9 @@ import type { Session, Transaction } from "../../src/platform/db/database.ts";
 import { assertManyVouched } from "../../src/platform/sealing/vouched-rows.ts";
 import type { TaskSet } from "../../src/platform/tasks/task-set.ts";
 import type { Task } from "../../src/platform/tasks/tasks.ts";
-import { addUser } from "../harness/ramp.ts";
+import { addUser, setKyc } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { deposit, good, openStory } from "../offramps/story.ts";
+import { deposit, expectRefusal, good, openStory } from "../offramps/story.ts";
 
 // A caller can make these lists as long as they like: what one more request costs must not grow
 // with them, or they end.
@@ -115,6 +115,32 @@ it("a user has at most 1,000 refund addresses, each of which is answered again",
   const refused = await register(3);
   expect([refused.status, refused.body.error_code]).toEqual([422, "limit_exceeded"]);
   expect(good(await register(1)).refund_address.id).toBe(refund_address.id);
+});
+
+it("an account has at most 10,000 proposals that wait", async () => {
+  const { database } = server.core;
+  const { quote_id, user_id } = await openStory(server);
+  const address = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
+  await deposit(server, { quote_id, amount: 100, from: address });
+  good(await setKyc(server, user_id, { status: "suspended" }));
+  const refund = () =>
+    server.call("POST", `/users/${user_id}/refunds`, {
+      refund: { token: "usdc", chain: "polygon", amount: 50, address },
+    });
+  const { proposal } = good(await refund());
+  await database.query(
+    `insert into proposals (account_id, id, kind, record_id, input, subject_id, summary,
+       proposed_by, voters, status, created_at, updated_at)
+     select account_id, gen_random_uuid(), kind, record_id, input, subject_id, summary,
+       proposed_by, voters, status, created_at, updated_at
+     from proposals, generate_series(2, 10000) where id = $1`,
+    [proposal.id],
+  );
+  expectRefusal(await refund(), "limit_exceeded");
+  await database.query("delete from proposals where record_id = $1 and id <> $2", [
+    ...[proposal.record_id, proposal.id],
+  ]);
+  expect(good(await refund()).proposal.status).toBe("pending");
 });
 
 it("the links of an erased user are deleted at once, however many they were", async () => {
