@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasGoneBack } from "../../../src/balances/sender-store.ts";
+import { hashAddress } from "../../../src/balances/refund-store.ts";
+import { addressKey, hasGoneBack, listFromAddresses } from "../../../src/balances/sender-store.ts";
 import {
   type FundingRules,
   fundFromDeposits,
@@ -138,6 +139,23 @@ describe("dust", () => {
     expect(once.read).toBeGreaterThan(160);
     await addDust([story.quote_id, other], 80);
     expect((await read()).read).toBeLessThan(2.5 * once.read);
+  });
+
+  it("by the thousand leaves to each sender what came from them", async () => {
+    const story = await openStory(server);
+    await deposit(server, { quote_id: story.quote_id, amount: 20, from: SENDER });
+    const [first, last] = [senders + 1, senders + 1_100];
+    await addDust([story.quote_id], 1_100);
+    const { account_id, user_id } = await findOne(story.quote_id);
+    const money = { account_id, user_id, token: "usdc", chain: "polygon" };
+    const hex = (sender: number) => `0x${sender.toString(16).padStart(40, "0")}`;
+    const wanted = [SENDER, hex(first), hex(last), hex(last + 1)].map((address) => ({
+      ...money,
+      address,
+      address_index: hashAddress(server.core.index_key, "polygon", address),
+    }));
+    const left = await listFromAddresses(server.core.database, wanted);
+    expect(wanted.map((entry) => left.get(addressKey(entry)))).toEqual([20_000_000n, 1n, 1n, 0n]);
   });
 
   it("to a quote that is short changes its payouts so often, and then no more", async () => {
