@@ -3,11 +3,11 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import { recordAudit } from "./audit.ts";
 import { findMember } from "./audited/find-member.ts";
+import { existsMemberAt } from "./joined-store.ts";
 import { queueMail } from "./mail/queue-mail.ts";
 import type { Actor, Role } from "./model.ts";
 import { hashEmail, isEmail, sealEmail } from "./person-email.ts";
 import {
-  existsMemberAt,
   findPerson,
   insertMember,
   insertPerson,

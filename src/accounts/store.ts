@@ -206,19 +206,6 @@ export async function listMembers(session: Session, account_id: string): Promise
   return MEMBERS.vouchedOnly(session, rows);
 }
 
-/** Whether the account has so many members. */
-export async function existsMemberAt(
-  session: Session,
-  account_id: string,
-  count: number,
-): Promise<boolean> {
-  const rows = await session.query(
-    "select from members where account_id = $1 order by person_id offset $2 limit 1",
-    [account_id, count - 1],
-  );
-  return rows.length > 0;
-}
-
 /** Names of accounts, not frozen, in which fewer than two members have one of these roles. */
 export async function listAccountsWithoutTwo(
   session: Session,

@@ -243,7 +243,7 @@ function decideOne<Input, Loaded, Output>(
   return { ...verdict, output: { done: verdict.output } };
 }
 
-/** Whoever votes sees by whom all that waits was proposed; the operator's members of all accounts. */
+/** Whoever votes sees who proposed all that waits; the operator's members of all accounts. */
 const PENDING_MAX = 10_000;
 const TOO_MANY =
   `The account has ${PENDING_MAX} proposals that wait: confirm or reject some of them, or wait ` +
