@@ -1139,6 +1139,7 @@ create table kyc_sessions (
   constraint kyc_sessions_end_reason_check CHECK ((end_reason = ANY (ARRAY['replaced'::text, 'expired'::text]))),
   constraint kyc_sessions_account_id_user_id_fkey FOREIGN KEY (account_id, user_id) REFERENCES users(account_id, id)
 );
+CREATE INDEX kyc_sessions_open ON public.kyc_sessions USING btree (user_id, account_id) WHERE (ended_at IS NULL);
 CREATE INDEX kyc_sessions_user ON public.kyc_sessions USING btree (user_id, account_id, id);
 
 create table kyc_tokens (

@@ -6935,7 +6935,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `quote_expired`, `invalid_transition` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `quote_expired`, `invalid_transition`, `limit_exceeded` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -7638,7 +7638,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid` */
+            /** @description `parameter_unknown`, `record_invalid`, `limit_exceeded` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -8391,7 +8391,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `currency_mismatch`, `invalid_transition`, `on_hold` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `currency_mismatch`, `invalid_transition`, `limit_exceeded`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -8604,7 +8604,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `currency_mismatch`, `invalid_transition`, `on_hold` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `currency_mismatch`, `invalid_transition`, `limit_exceeded`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -8688,7 +8688,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `currency_mismatch`, `invalid_transition`, `on_hold` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `currency_mismatch`, `invalid_transition`, `limit_exceeded`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -8766,7 +8766,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `invalid_transition`, `on_hold` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `invalid_transition`, `limit_exceeded`, `on_hold` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];
@@ -8844,7 +8844,7 @@ export interface operations {
             /** @description `body_too_large` */
             413: components["responses"]["TooLarge"];
             415: components["responses"]["UnsupportedMediaType"];
-            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `invalid_transition` */
+            /** @description `parameter_unknown`, `record_invalid`, `value_too_long`, `invalid_transition`, `limit_exceeded` */
             422: components["responses"]["Refused"];
             429: components["responses"]["TooManyRequests"];
             500: components["responses"]["InternalError"];

@@ -3,6 +3,7 @@ import type { Session, Transaction } from "../platform/db/database.ts";
 import { Refusal } from "../platform/errors.ts";
 import { recordAudit } from "./audit.ts";
 import { findMember } from "./audited/find-member.ts";
+import { existsMemberAt } from "./joined-store.ts";
 import { queueMail } from "./mail/queue-mail.ts";
 import type { Actor, Role } from "./model.ts";
 import { hashEmail, isEmail, sealEmail } from "./person-email.ts";
@@ -81,7 +82,16 @@ export async function checkNewMember(
   if (!isEmail(email)) throw notEmail();
   const known = await findPerson(session, hashEmail(index_key, email));
   if (known && (await findMember(session, account_id, known.id))) throw alreadyMember();
+  if (await existsMemberAt(session, account_id, MEMBERS_MAX)) throw tooManyMembers();
   return known;
+}
+
+/** Each change of members locks and checks all of them. */
+const MEMBERS_MAX = 1_000;
+
+function tooManyMembers(): Refusal {
+  const message = `The account has ${MEMBERS_MAX} members; remove one before you add another.`;
+  return Refusal.of([{ field: "email", code: "limit_exceeded", message }]);
 }
 
 function alreadyMember(): Refusal {

@@ -25,3 +25,16 @@ export async function existsJoinedElsewhere(
   );
   return rows.length > 0;
 }
+
+/** Whether the account has so many members. */
+export async function existsMemberAt(
+  session: Session,
+  account_id: string,
+  count: number,
+): Promise<boolean> {
+  const rows = await session.query(
+    "select from members where account_id = $1 order by person_id offset $2 limit 1",
+    [account_id, count - 1],
+  );
+  return rows.length > 0;
+}

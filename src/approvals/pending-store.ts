@@ -106,6 +106,23 @@ export function listProposerCounts(
   );
 }
 
+/** How many proposals of each account wait; stops counting at `max`. */
+export async function countPending(
+  session: Session,
+  account_ids: readonly string[],
+  max: number,
+): Promise<Map<string, number>> {
+  const counts = account_ids.map(async (account_id) => {
+    const [row] = await session.query<{ count: number }>(
+      `select count(*)::int as count from (
+         select from proposals where account_id = $1 and status = 'pending' limit $2) as first`,
+      [account_id, max],
+    );
+    return [account_id, row!.count] as const;
+  });
+  return new Map(await Promise.all(counts));
+}
+
 /** The number of pending proposals in all accounts. */
 export async function findPendingProposalCount(session: Session): Promise<bigint> {
   const [row] = await session.query<{ count: bigint }>(

@@ -8,6 +8,7 @@ import {
 } from "../platform/commands/use-case.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import type { AccountKeys, Keyring } from "../platform/encryption/keyring.ts";
+import { Refusal } from "../platform/errors.ts";
 import {
   type Amount,
   APPROVAL_REASONS,
@@ -18,6 +19,7 @@ import {
   type SumRules,
 } from "./approval-sums.ts";
 import type { Description, Voters } from "./model.ts";
+import { countPending } from "./pending-store.ts";
 import { describedContent, propose } from "./propose.ts";
 import { recordProposals } from "./record-proposals.ts";
 import { renderProposal } from "./render.ts";
@@ -78,6 +80,8 @@ type LoadedWithApproval<Loaded> = {
   counted: ReadonlyMap<string, Counted>;
   /** For each command that may become a proposal, by its id. */
   alone: ReadonlyMap<string, LoadedAlone<Loaded>>;
+  /** How many proposals of their accounts wait. */
+  pending: ReadonlyMap<string, number>;
   account_keys: AccountKeys;
   key_creators: ReadonlyMap<string, string>;
 };
@@ -176,14 +180,16 @@ async function loadWithApproval<Input, Loaded, Output>(
     alone.set(command.id, { loaded, description, why, voters });
   }
   const proposing = commands.filter(({ id }) => alone.has(id));
-  const [account_keys, key_creators] = await Promise.all([
+  const account_ids = [...new Set(proposing.map(({ account_id }) => account_id))];
+  const [pending, account_keys, key_creators] = await Promise.all([
+    countPending(tx, account_ids, PENDING_MAX),
     options.keyring.openAccounts(tx, proposing),
     findKeyCreators(
       tx,
       proposing.map(({ credential_id }) => credential_id),
     ),
   ]);
-  return { inner, sums, counted, alone, account_keys, key_creators };
+  return { inner, sums, counted, alone, pending, account_keys, key_creators };
 }
 
 function countedOf<Input, Loaded>(
@@ -237,11 +243,17 @@ function decideOne<Input, Loaded, Output>(
   return { ...verdict, output: { done: verdict.output } };
 }
 
+/** Whoever votes sees who proposed all that waits; the operator's members of all accounts. */
+const PENDING_MAX = 10_000;
+const TOO_MANY =
+  `The account has ${PENDING_MAX} proposals that wait: confirm or reject some of them, or wait ` +
+  "until they lapse.";
+
 /** Proposes only what the use case would accept. */
 function decideToPropose<Input, Loaded, Output>(
   use_case: UseCase<Input, Loaded, Output>,
   options: ApprovalOptions<Input, Loaded>,
-  { sums, counted, account_keys, key_creators }: LoadedWithApproval<Loaded>,
+  { sums, counted, pending, account_keys, key_creators }: LoadedWithApproval<Loaded>,
   { loaded, description, voters }: LoadedAlone<Loaded>,
   { command, why, now }: { command: Command<Input>; why: string; now: Date },
 ): Verdict<Outcome<Output>> {
@@ -249,6 +261,9 @@ function decideToPropose<Input, Loaded, Output>(
   const asked = { ...command, approval: "asked" as const, operator_approval };
   const verdict = use_case.decide(loaded, asked, now);
   if ("refusal" in verdict) return verdict;
+  if ((pending.get(command.account_id) ?? 0) >= PENDING_MAX) {
+    return { refusal: new Refusal("limit_exceeded", TOO_MANY) };
+  }
   if (!description) throw new Error(`nothing describes what ${use_case.name} proposes`);
   const { subject } = verdict;
   const amount_usd = sums.amountOf(counted.get(command.id)!);

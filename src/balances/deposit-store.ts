@@ -3,7 +3,8 @@ import type { Transfer } from "../partners/chain/port.ts";
 import type { Session } from "../platform/db/database.ts";
 import { columnsOf, listRows, type RecordKey, setOf } from "../platform/db/rows.ts";
 import type { Page } from "../platform/http/list.ts";
-import { vouchedTable } from "../platform/sealing/vouched-rows.ts";
+import { FIRST_ID } from "../platform/ids.ts";
+import { assertManyVouched, vouchedTable } from "../platform/sealing/vouched-rows.ts";
 import type { UserKey } from "../users/store.ts";
 
 type DepositAddress = {
@@ -67,19 +68,74 @@ export function insertCryptoDeposits(
   );
 }
 
-/** The deposits to a quote's address in its own token, oldest first; fails on one of others. */
-export async function listQuoteDeposits(
+/** Read at once: anybody can send any number of transfers to a quote. */
+const READ_AT_ONCE = 1_000;
+
+/**
+ * The deposits to a quote's address, in parts, between which others are served; fails on one of
+ * others. Their user is locked, so that none is added meanwhile.
+ */
+async function* listDepositParts(
+  session: Session,
+  { account_id, id }: RecordKey,
+  after_id: string = FIRST_ID,
+): AsyncGenerator<Deposit[]> {
+  let rows: Deposit[];
+  do {
+    rows = await session.query<Deposit>(
+      `select * from deposits where account_id = $1 and quote_id = $2 and id > $3
+       order by id limit $4`,
+      [account_id, id, after_id, READ_AT_ONCE],
+    );
+    after_id = rows.at(-1)?.id ?? after_id;
+    yield await assertManyVouched(DEPOSITS, session, rows);
+  } while (rows.length === READ_AT_ONCE);
+}
+
+/** The same, of those in this token only. */
+export async function* listQuoteDeposits(
   session: Session,
   account_id: string,
-  quote_id: string,
+  id: string,
   token: string,
-): Promise<Deposit[]> {
-  const rows = await session.query<Deposit>(
-    `select * from deposits where account_id = $1 and quote_id = $2 and token = $3
-     order by mined_at, id`,
-    [account_id, quote_id, token],
-  );
-  return DEPOSITS.assertVouched(session, rows);
+): AsyncGenerator<Deposit[]> {
+  for await (const deposits of listDepositParts(session, { account_id, id })) {
+    yield deposits.filter((deposit) => deposit.token === token);
+  }
+}
+
+/** Most quotes have a deposit or two. */
+const QUOTES_AT_ONCE = 20;
+
+/** All deposits of each of these quotes, a quote after the other, in parts as above. */
+export async function* listDepositsByQuote<Quote extends RecordKey>(
+  session: Session,
+  quotes: readonly Quote[],
+): AsyncGenerator<{ quote: Quote; deposits: Deposit[]; is_last: boolean }> {
+  for (let at = 0; at < quotes.length; at += QUOTES_AT_ONCE) {
+    const some = quotes.slice(at, at + QUOTES_AT_ONCE);
+    const set = setOf(session, "k", "account_id uuid, id uuid", some);
+    const rows = await session.query<Deposit>(
+      `select d.* from ${set.from} cross join lateral (
+         select * from deposits where account_id = ${set.accountIn("k")} and quote_id = k.id
+         order by id limit ${READ_AT_ONCE}) as d`,
+      set.values,
+    );
+    const first = Map.groupBy(
+      await assertManyVouched(DEPOSITS, session, rows),
+      (row) => row.quote_id,
+    );
+    for (const quote of some) {
+      const deposits = first.get(quote.id) ?? [];
+      let is_last = deposits.length < READ_AT_ONCE;
+      yield { quote, deposits, is_last };
+      if (is_last) continue;
+      for await (const more of listDepositParts(session, quote, deposits.at(-1)!.id)) {
+        is_last = more.length < READ_AT_ONCE;
+        yield { quote, deposits: more, is_last };
+      }
+    }
+  }
 }
 
 /** What was deposited to a quote until each of two times, in millionths. */

@@ -35,7 +35,7 @@ import {
   type Refund,
   registeredKey,
 } from "./refund-store.ts";
-import { listReservations, type Reservation } from "./reservation-store.ts";
+import { findReservations, type Reservations } from "./reservation-store.ts";
 import { type AddressMoney, addressKey, listFromAddresses } from "./sender-store.ts";
 
 export const SEND_REFUND_TASK = "send-refund";
@@ -57,7 +57,7 @@ export type LoadedRefunds = {
   registered: ReadonlyMap<string, { created_at: Date }>;
   /** What came from each address and has neither been paid out nor gone back. */
   from_addresses: Map<string, bigint>;
-  reservations: readonly Reservation[];
+  reservations: Reservations;
   /** What earlier commands of this set have taken from each balance. */
   taken: Map<string, bigint>;
 };
@@ -133,7 +133,7 @@ async function load(
     findBalances(tx, commands.flatMap(owedKeys)),
     findRegistered(tx, addresses),
     listFromAddresses(tx, addresses),
-    listReservations(tx, users),
+    findReservations(tx, users, []),
     assertReserved(tx, users),
   ]);
   return {
@@ -307,7 +307,8 @@ function takeBalance(
   const name = `${account_id} ${user_id} ${token} ${chain}`;
   const [owed_key] = owedKeys(command);
   const balance = balances.get(owed_key!) - (taken.get(name) ?? 0n);
-  const reserved = sumReserved(reservations, { account_id, user_id, token, chain });
+  const in_balance = { account_id, user_id, deposit_token: token, deposit_token_chain: chain };
+  const reserved = reservations.sumOf(in_balance);
   if (amount > balance - reserved) {
     const shown = `${minorToText(balance, TOKEN_DIGITS)} ${token}`;
     const message = `The user's balance on ${chain} is ${shown}.`;
@@ -321,20 +322,4 @@ function owedKeys({ account_id, input: { user_id, wanted } }: Command<RefundRequ
   if ("problems" in wanted) return [];
   const { token, chain } = wanted.value;
   return [{ account_id, ledger_account: owedTo(user_id, chain), currency: token }];
-}
-
-/** The part of a user's balance in a token on a chain that is reserved for executed quotes. */
-export function sumReserved(
-  reservations: readonly Reservation[],
-  of: { account_id: string; user_id: string; token: string; chain: string },
-): bigint {
-  return reservations
-    .filter(
-      ({ account_id, user_id, deposit_token, deposit_token_chain }) =>
-        account_id === of.account_id &&
-        user_id === of.user_id &&
-        deposit_token === of.token &&
-        deposit_token_chain === of.chain,
-    )
-    .reduce((sum, { reserved }) => sum + reserved, 0n);
 }

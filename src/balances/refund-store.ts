@@ -1,4 +1,5 @@
 import type { Chain, Token } from "../catalogue/chains.ts";
+import { AccountMap } from "../platform/account-map.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import {
   accountsOf,
@@ -101,6 +102,23 @@ export function listRefundAddresses(
   page: Page,
 ): Promise<SealedRow<RefundAddress>[]> {
   return listRows(session, "refund_addresses", { account_id, user_id }, page);
+}
+
+/** How many addresses each of these users has registered. */
+export async function countRefundAddresses(
+  session: Session,
+  users: readonly UserKey[],
+): Promise<AccountMap<number>> {
+  const accounts = accountsOf(session, users);
+  const rows = await session.query<UserKey & { count: number }>(
+    `select account_id, user_id, count(*)::int as count from refund_addresses
+     where account_id ${accounts.equal} and user_id = any($2::uuid[])
+     group by account_id, user_id`,
+    [accounts.value, ...columnsOf(users, "user_id")],
+  );
+  const counts = new AccountMap<number>();
+  for (const { account_id, user_id, count } of rows) counts.set(account_id, user_id, count);
+  return counts;
 }
 
 /** Which of these addresses their users registered here, by `registeredKey`. */

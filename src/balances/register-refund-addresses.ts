@@ -13,6 +13,7 @@ import type { Kyc } from "../users/model.ts";
 import { screenAgain } from "../users/screen-again.ts";
 import { usersOf } from "../users/store.ts";
 import {
+  countRefundAddresses,
   findRegistered,
   hashAddress,
   insertRefundAddresses,
@@ -31,10 +32,15 @@ type Loaded = {
   users: AccountMap<Kyc>;
   keys: SubjectKeys;
   registered: Map<string, SealedRow<RefundAddress>>;
+  /** How many addresses each user has. */
+  counts: AccountMap<number>;
   /** What earlier commands of this set have registered. */
   added: Map<string, RefundAddress>;
 };
 type Registered = { entry: RefundAddress; key: Buffer; address_index: Buffer; is_new: boolean };
+
+/** All of a user's are compared with screening lists whenever one is added. */
+const ADDRESSES_MAX = 1_000;
 
 type RegisterDeps = { keyring: Keyring; index_key: Buffer; is_screening: boolean };
 
@@ -50,9 +56,10 @@ export function registerRefundAddresses(
     rows: () => 1,
     load: async (tx, commands) => {
       const users = usersOf(commands);
-      const [found, keys, registered] = await Promise.all([
+      const [found, keys, counts, registered] = await Promise.all([
         findKycs(tx, users),
         keyring.openUserKeys(tx, users),
+        countRefundAddresses(tx, users),
         findRegistered(
           tx,
           commands.flatMap(({ account_id, input: { user_id, wanted } }) =>
@@ -62,7 +69,7 @@ export function registerRefundAddresses(
           ),
         ),
       ]);
-      return { users: found, keys, registered, added: new Map() };
+      return { users: found, keys, registered, counts, added: new Map() };
     },
     decide: (loaded, command, now) => decideOne(loaded, command, indexOf, now),
     record: (tx, _loaded, accepted, now) => {
@@ -104,7 +111,7 @@ function recordActs(
 }
 
 function decideOne(
-  { users, keys, registered, added }: Loaded,
+  { users, keys, registered, counts, added }: Loaded,
   { account_id, input }: Command<NewRefundAddress>,
   indexOf: (wanted: { chain: Chain; address: string }) => Buffer,
   now: Date,
@@ -124,6 +131,13 @@ function decideOne(
     ? { ...known, address: openAddress("refund_addresses", known, key) }
     : added.get(name);
   if (earlier) return { output: { entry: earlier, key, address_index, is_new: false }, subject };
+  const count = (counts.get(account_id, user_id) ?? 0) + 1;
+  if (count > ADDRESSES_MAX) {
+    const message = `The user has ${ADDRESSES_MAX} refund addresses; refund to one of them.`;
+    const field = "refund_address.address";
+    return { refusal: Refusal.of([{ field, code: "limit_exceeded", message }]) };
+  }
+  counts.set(account_id, user_id, count);
   const entry: RefundAddress = {
     account_id,
     id: newId(now),

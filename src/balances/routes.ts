@@ -122,7 +122,7 @@ function addAddressRoutes(addRoute: AddRoute, deps: BalanceDeps): void {
       refund_address: { chain: "polygon", address: "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed" },
     },
     answer: RefundAddressAnswer,
-    errors: [],
+    errors: ["limit_exceeded"],
     handle: async ({ params, body, problems, command }) => {
       const found = new Problems(problems);
       const destination = await checkDestination(

@@ -1,8 +1,8 @@
-import { AccountMap } from "../platform/account-map.ts";
 import type { Session } from "../platform/db/database.ts";
 import { setOf } from "../platform/db/rows.ts";
 import { minOf } from "../platform/money.ts";
-import { DEPOSITS, type Deposit, listQuoteDeposits } from "./deposit-store.ts";
+import { assertManyVouched } from "../platform/sealing/vouched-rows.ts";
+import { listDepositsByQuote, listQuoteDeposits } from "./deposit-store.ts";
 import { hashAddress, REFUNDS, type Refund } from "./refund-store.ts";
 
 export type AddressMoney = {
@@ -39,21 +39,29 @@ export async function listFromAddresses(
   without_quote_id: string | null = null,
 ): Promise<Map<string, bigint>> {
   if (wanted.length === 0) return new Map();
-  const [all, refunds] = await Promise.all([
-    listDepositsBeside(session, wanted),
+  const [paid, refunds] = await Promise.all([
+    listUnspent(session, wanted),
     listRefundsTo(session, wanted),
   ]);
-  const deposits = all.filter(({ quote_id }) => quote_id !== without_quote_id);
-  const quotes = await findUnspent(session, deposits);
   const left = new Map(wanted.map((entry) => [addressKey(entry), 0n]));
   const add = (key: string, amount: bigint) => {
     const before = left.get(key);
     if (before !== undefined) left.set(key, before + amount);
   };
-  for (const { sender, ...deposit } of deposits) {
-    const quote = quotes.get(deposit.account_id, deposit.quote_id)!;
-    const share = deposit.token === quote.deposit_token ? takeNewest(quote, deposit) : deposit;
-    if (sender !== null) add(addressKey({ ...deposit, address: sender }), share.amount);
+  const quotes = paid.filter(({ id }) => id !== without_quote_id);
+  let parts: Part[] = [];
+  for await (const { quote, deposits, is_last } of listDepositsByQuote(session, quotes)) {
+    for (const { id, mined_at, token, amount, sender, ...deposit } of deposits) {
+      const key = addressKey({ ...deposit, token, address: sender ?? "" });
+      const is_paid = token === quote.deposit_token;
+      const wanted_key = left.has(key) ? key : null;
+      parts.push({ id, mined_ms: mined_at.getTime(), wanted_key, amount, is_paid });
+    }
+    if (!is_last) continue;
+    for (const { wanted_key, amount } of takeNewest(quote, parts)) {
+      if (wanted_key !== null) add(wanted_key, amount);
+    }
+    parts = [];
   }
   const names = new Map(wanted.map((entry) => [refundKey(entry), addressKey(entry)]));
   for (const refund of refunds) {
@@ -63,30 +71,27 @@ export async function listFromAddresses(
   return left;
 }
 
-type Unspent = { account_id: string; id: string; deposit_token: string; unspent: bigint };
+/** A deposit, as far as it decides who can take back what. */
+type Part = {
+  id: string;
+  mined_ms: number;
+  /** By `addressKey`; null if its sender is none of those asked for. */
+  wanted_key: string | null;
+  amount: bigint;
+  /** In the token that pays the quote. */
+  is_paid: boolean;
+};
 
-/** What is left of a deposit, if all later ones were looked at before. */
-function takeNewest(quote: Unspent, { amount }: Pick<Deposit, "amount">): { amount: bigint } {
-  const rest = quote.unspent > 0n ? quote.unspent : 0n;
-  quote.unspent -= amount;
-  return { amount: minOf(amount, rest) };
-}
-
-/** What came from these addresses, with what others sent to the same quotes; newest first. */
-async function listDepositsBeside(
-  session: Session,
-  wanted: readonly AddressMoney[],
-): Promise<Deposit[]> {
-  const t = setOf(session, "t", "account_id uuid, user_id uuid, address text", wanted);
-  const rows = await session.query<Deposit>(
-    `select * from deposits where (account_id, quote_id) in (
-       select d.account_id, d.quote_id from deposits d
-       join ${t.from}
-         on d.account_id = t.account_id and d.user_id = t.user_id and d.sender = t.address)
-     order by mined_at desc, id desc`,
-    t.values,
-  );
-  return DEPOSITS.assertVouched(session, rows);
+/** What is left of each deposit of a quote: what came first has paid first. */
+function takeNewest({ unspent }: Unspent, parts: Part[]): Pick<Part, "wanted_key" | "amount">[] {
+  let rest = unspent;
+  parts.sort((a, b) => b.mined_ms - a.mined_ms || (a.id < b.id ? 1 : -1));
+  return parts.map(({ wanted_key, amount, is_paid }) => {
+    if (!is_paid) return { wanted_key, amount };
+    const left = rest > 0n ? rest : 0n;
+    rest -= amount;
+    return { wanted_key, amount: minOf(amount, left) };
+  });
 }
 
 type RefundMoney = Pick<Refund, "account_id" | "user_id" | "token" | "status" | "amount"> &
@@ -105,30 +110,25 @@ async function listRefundsTo(
      where r.account_id = ${t.accountIn("t")}`,
     t.values,
   );
-  return REFUNDS.assertVouched(session, rows);
+  return assertManyVouched(REFUNDS, session, rows);
 }
 
-/** What the quotes of these deposits have not paid out. */
-async function findUnspent(
-  session: Session,
-  deposits: readonly Deposit[],
-): Promise<AccountMap<Unspent>> {
-  const named = AccountMap.of(deposits, ({ account_id, quote_id: id }) => ({ account_id, id }));
-  const named_quotes = [...named.values()].map(({ account_id, quote_id: id }) => ({
-    account_id,
-    id,
-  }));
+type Unspent = { account_id: string; id: string; deposit_token: string; unspent: bigint };
+
+/** The quotes that these addresses have sent something to, and what they have not paid out. */
+async function listUnspent(session: Session, wanted: readonly AddressMoney[]): Promise<Unspent[]> {
+  const t = setOf(session, "t", "account_id uuid, user_id uuid, address text", wanted);
   // As text: a sum may be larger than a bigint.
-  const k = setOf(session, "k", "account_id uuid, id uuid", named_quotes);
   const rows = await session.query<Omit<Unspent, "unspent"> & { unspent: string }>(
     `select q.account_id, q.id, q.deposit_token, (q.received::numeric + q.from_balance
        - coalesce(q.spent_before, 0) - spent.tokens)::text as unspent
-     from ${k.from}
+     from (select distinct d.account_id, d.quote_id as id from deposits d
+       join ${t.from}
+         on d.account_id = t.account_id and d.user_id = t.user_id and d.sender = t.address) as k
      join quotes q using (account_id, id) cross join lateral (${SPENT}) as spent`,
-    k.values,
+    t.values,
   );
-  const quotes = rows.map((row) => ({ ...row, unspent: BigInt(row.unspent) }));
-  return AccountMap.of(quotes, (quote) => quote);
+  return rows.map((row) => ({ ...row, unspent: BigInt(row.unspent) }));
 }
 
 /**
@@ -143,13 +143,22 @@ export async function hasGoneBack(
   money: Omit<AddressMoney, "address" | "address_index"> & { excess: bigint },
 ): Promise<boolean> {
   const { account_id, user_id, token, chain, excess } = money;
-  const deposits = await listQuoteDeposits(session, account_id, quote_id, token);
-  const senders = new Set(deposits.flatMap(({ sender }) => sender ?? []));
-  const addresses = [...senders].map((address) => {
-    const address_index = hashAddress(index_key, chain, address);
-    return { account_id, user_id, token, chain, address, address_index };
-  });
-  const left = await listFromAddresses(session, addresses, quote_id);
+  const addresses = new Map<string, AddressMoney>();
+  for await (const deposits of listQuoteDeposits(session, account_id, quote_id, token)) {
+    for (const { sender: address } of deposits) {
+      if (address === null || addresses.has(address)) continue;
+      const address_index = hashAddress(index_key, chain, address);
+      addresses.set(address, { account_id, user_id, token, chain, address, address_index });
+    }
+  }
+  const senders = [...addresses.values()];
+  // Else all that they ever sent is read, and they may have paid thousands of quotes.
+  const refunds = await listRefundsTo(session, senders);
+  const back = refunds
+    .filter((refund) => refund.status !== "failed" && refund.token === token)
+    .reduce((sum, { amount }) => sum + amount, 0n);
+  if (back <= excess) return false;
+  const left = await listFromAddresses(session, senders, quote_id);
   const gone = [...left.values()].reduce((sum, amount) => (amount < 0n ? sum - amount : sum), 0n);
   return gone > excess;
 }

@@ -133,7 +133,7 @@ export function deleteKycSession(tx: Transaction, account_id: string, id: string
   deleteRow(tx, "kyc_tokens", { account_id, session_id: id });
 }
 
-/** For an erased user, who gets no further session. */
+/** For an erased user, who gets no further session; there may have been any number of them. */
 export async function deleteKycSessionsOf(
   tx: Transaction,
   { account_id, user_id }: UserKey,
@@ -142,7 +142,9 @@ export async function deleteKycSessionsOf(
     "select id from kyc_sessions where account_id = $1 and user_id = $2",
     [account_id, user_id],
   );
-  for (const { id } of sessions) deleteKycSession(tx, account_id, id);
+  const values = [account_id, sessions.map(({ id }) => id)];
+  tx.write("delete from kyc_sessions where account_id = $1 and id = any($2::uuid[])", values);
+  tx.write("delete from kyc_tokens where account_id = $1 and session_id = any($2::uuid[])", values);
 }
 
 export function insertVisit(tx: Transaction, visit: KycVisit): void {

@@ -1,6 +1,7 @@
 import { findLastEvents, isLastEvent } from "../events/last-events.ts";
 import type { Transaction } from "../platform/db/database.ts";
 import { readAgreeing } from "../platform/sealing/put-back.ts";
+import { assertManyVouched } from "../platform/sealing/vouched-rows.ts";
 import type { UserKey } from "../users/store.ts";
 import { digestFacts } from "./model.ts";
 import { assertTotals } from "./quotes/fund-from-deposits.ts";
@@ -25,7 +26,7 @@ export async function assertReserved(tx: Transaction, users: readonly UserKey[])
     listUnfundedQuotes(tx, users, CHECKED_MAX),
   ]);
   QUOTES.assertVouched(tx, others);
-  const waiting = QUOTES.assertVouched(tx, reserving);
+  const waiting = await assertManyVouched(QUOTES, tx, reserving);
   if (waiting.length === 0) return;
   const read = async () => {
     const failed = await listFailedOfframps(tx, waiting);

@@ -41,9 +41,12 @@ const next = (condition: string) =>
      from offramps o where ${condition} order by id limit $4
    ) as first where bytes <= $5 or number = 1 order by id`;
 
+/** An offramp that has changed so often is not told any more what its quote still waits for. */
+export const TOLD_MAX = 20;
+
 /**
  * Locks the next offramps of a quote that are not funded yet; with a message, only those that do
- * not show it already.
+ * not show it already, and are still told.
  */
 export function claimUnfunded(
   tx: Session,
@@ -58,7 +61,8 @@ export function claimUnfunded(
 }
 
 const UNFUNDED = `o.account_id = $1 and o.quote_id = $2 and o.funded_at is null
-  and o.status <> 'failed' and ($3::text is null or o.status_message is distinct from $3)`;
+  and o.status <> 'failed' and ($3::text is null or o.status_message is distinct from $3
+    and (o.status <> 'ongoing_checks' or o.sequence < ${TOLD_MAX}))`;
 
 /**
  * The same without a lock: what has to be locked before them is not locked yet. `offset 0` keeps

@@ -5,7 +5,7 @@ import type { Transaction } from "../platform/db/database.ts";
 import type { Keyring } from "../platform/encryption/keyring.ts";
 import { minorToText } from "../platform/money.ts";
 import { enqueueTasks } from "../platform/tasks/tasks.ts";
-import { claimUnfunded } from "./claim-store.ts";
+import { claimUnfunded, TOLD_MAX } from "./claim-store.ts";
 import type { Offramp } from "./model.ts";
 import { type FundingRules, withoutAbandoned } from "./quotes/fund-from-deposits.ts";
 import { countedFor, type Quote, restUntil } from "./quotes/model.ts";
@@ -34,12 +34,12 @@ export async function fundOfframps(
 ): Promise<boolean> {
   const { account_id, user_id } = quote;
   const is_funded = quote.funded_at !== null;
-  const status_message = is_funded ? null : await describeShortage(tx, deps, quote);
-  const rows = await claimUnfunded(tx, quote, status_message, limit);
+  const short = is_funded ? null : await describeShortage(tx, deps, quote);
+  const rows = await claimUnfunded(tx, quote, short?.message ?? null, limit);
   const keys = await deps.keyring.openUserKeys(tx, [{ account_id, user_id }]);
   const offramps = toOfframps(rows, keys);
   const changes = offramps.flatMap((entry) =>
-    is_funded ? [fundOne(entry, now)] : holdShort(entry, status_message, now),
+    short ? holdShort(entry, short, now) : [fundOne(entry, now)],
   );
   recordChanges(tx, deps.renderer, changes, now);
   if (is_funded) {
@@ -65,18 +65,23 @@ export function fundOne(entry: KeyedOfframp, now: Date): ChangedOfframp {
   return advanceOfframp(entry, { status, status_message: null, funded_at: now }, now);
 }
 
-function holdShort(
-  entry: KeyedOfframp,
-  status_message: string | null,
-  now: Date,
-): ChangedOfframp[] {
+function holdShort(entry: KeyedOfframp, short: Shortage, now: Date): ChangedOfframp[] {
+  const { status, sequence } = entry.offramp;
   // An offramp that already waits gets a message with the amount missing now.
-  if (entry.offramp.status === "ongoing_checks") {
+  if (status === "ongoing_checks") {
+    const status_message = sequence + 1 < TOLD_MAX ? short.message : short.last_message;
     return [advanceOfframp(entry, { status_message }, now)];
   }
   const seen = advanceOfframp(entry, { status: "pending_internal_assessment" }, now);
-  return [seen, advanceOfframp(seen, { status: "ongoing_checks", status_message }, now)];
+  const held = { status: "ongoing_checks", status_message: short.message } as const;
+  return [seen, advanceOfframp(seen, held, now)];
 }
+
+/**
+ * What the offramps of a short quote say. Each transfer changes all of them, and anybody can send
+ * dust: after a while they say `last_message`, which no further transfer changes.
+ */
+type Shortage = { message: string; last_message: string };
 
 const LATE =
   "The deposit arrived too late for the quote's rate. It is credited to the user's balance when " +
@@ -86,15 +91,17 @@ async function describeShortage(
   tx: Transaction,
   { deposit_in_time_percent }: FundingRules,
   quote: Quote,
-): Promise<string> {
+): Promise<Shortage> {
   const { token_amount } = await withoutAbandoned(tx, quote);
   const missing = token_amount - countedFor(quote);
-  if (missing <= 0n) return LATE;
+  if (missing <= 0n) return { message: LATE, last_message: LATE };
   const text = `${minorToText(missing, TOKEN_DIGITS)} ${quote.deposit_token}`;
   const most_by = quote.expires_at.toISOString();
-  return (
-    `The deposit is short by ${text}. Send the rest to the same address: at least ` +
-    `${deposit_in_time_percent} % of the total by ${most_by}, all of it by ` +
-    `${restUntil(quote).toISOString()}.`
-  );
+  const send_the_rest =
+    `Send the rest to the same address: at least ${deposit_in_time_percent} % of the total by ` +
+    `${most_by}, all of it by ${restUntil(quote).toISOString()}.`;
+  return {
+    message: `The deposit is short by ${text}. ${send_the_rest}`,
+    last_message: `The deposit is short, after many transfers. ${send_the_rest}`,
+  };
 }

@@ -178,7 +178,7 @@ function addChangeRoutes(addRoute: AddRoute, deps: OfframpDeps): void {
     body: ReasonInput,
     body_example: { reason: "The payee asked for another currency" },
     answer: orProposal(OfframpAnswer),
-    errors: ["value_too_long", "invalid_transition", "quote_expired"],
+    errors: ["value_too_long", "invalid_transition", "limit_exceeded", "quote_expired"],
     handle: ({ params, body, problems, command }) => {
       const given = readReason(body.reason, problems);
       return submitRefund(command({ ...params, quote_id: null, requested: null, ...given }));

@@ -89,7 +89,7 @@ function addInvite(addRoute: AddRoute, deps: ModuleCore): void {
       reason: Type.String(),
     }),
     body_example: { email: "ana@example.com", role: "approver", reason: "A colleague" },
-    errors: ["invalid_transition"],
+    errors: ["limit_exceeded", "invalid_transition"],
     handle: async ({ caller, body, problems }) => {
       const reason = readReason(body.reason, problems);
       const input = { action: "add", email: body.email!.trim(), role: body.role! } as const;

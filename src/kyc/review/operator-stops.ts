@@ -1,4 +1,4 @@
-import { listAuditByRecord } from "../../accounts/audit-store.ts";
+import { listLastAuditRows } from "../../accounts/audit-store.ts";
 import type { Session } from "../../platform/db/database.ts";
 import type { UserKey } from "../../users/store.ts";
 import type { Decision } from "./decisions.ts";
@@ -31,10 +31,13 @@ export async function withoutOperators(
   decisions: readonly Decision[],
 ): Promise<Decision[]> {
   if (is_operator || !decisions.some((decision) => LIFTS[decision])) return [...decisions];
-  const acts = await listAuditByRecord(session, account_id, `user:${user_id}`);
-  const isOperators = (decision: Decision) => {
-    const stop = acts.findLast(({ action }) => action === `kyc.${LIFTS[decision]}`);
+  const isOperators = async (decision: Decision) => {
+    const stopped_by = LIFTS[decision];
+    if (!stopped_by) return false;
+    const records = [{ account_id, record: `user:${user_id}` }];
+    const [stop] = await listLastAuditRows(session, records, [`kyc.${stopped_by}`]);
     return stop !== undefined && JSON.parse(stop.detail).by === "operator";
   };
-  return decisions.filter((decision) => !isOperators(decision));
+  const are_operators = await Promise.all(decisions.map(isOperators));
+  return decisions.filter((_decision, at) => !are_operators[at]);
 }

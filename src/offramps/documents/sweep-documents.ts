@@ -1,4 +1,5 @@
 import type { FileStore } from "../../partners/files/file-store.ts";
+import { AccountMap } from "../../platform/account-map.ts";
 import type { Database } from "../../platform/db/database.ts";
 import { firstIdAt } from "../../platform/ids.ts";
 import type { TaskSet } from "../../platform/tasks/task-set.ts";
@@ -13,7 +14,9 @@ export async function sweepDocuments(
 ): Promise<void> {
   // Versions are ids with a timestamp; a recent one may belong to an upload in progress.
   const young = firstIdAt(new Date(set.now.getTime() - SWEPT_AFTER_MS));
-  const keys = set.tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
+  const named = set.tasks.map((task) => ({ account_id: task.account_id, id: task.record_id }));
+  // Each upload has a task: once is enough for all of a record.
+  const keys = [...AccountMap.of(named, (key) => key).values()];
   const rows = await findOfframps(database, keys);
   for (const key of keys) {
     const row = rows.find(({ account_id, id }) => account_id === key.account_id && id === key.id);

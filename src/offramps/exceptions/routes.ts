@@ -77,7 +77,7 @@ export function addExceptionRoutes(addRoute: AddRoute, deps: ExceptionDeps): voi
     answer: orProposal(BankExceptionAnswer),
     errors: [
       ...(["insufficient_scope", "currency_mismatch", "invalid_transition"] as const),
-      ...(["value_too_long", "on_hold"] as const),
+      ...(["value_too_long", "limit_exceeded", "on_hold"] as const),
     ],
     handle: async ({ caller, params, body, problems, command }) => {
       requireOperator(caller.account_id);

@@ -47,10 +47,11 @@ export async function loadApprovals(
   commands: readonly QuoteCommand[],
   is_from_balance: boolean,
 ): Promise<QuoteApprovals> {
-  const named = commands.flatMap(
-    ({ account_id, input }) => quotes.get(account_id, input.quote_id) ?? [],
+  // Once, however many commands name it: what has been sent to it is read.
+  const named = new Set(
+    commands.flatMap(({ account_id, input }) => quotes.get(account_id, input.quote_id) ?? []),
   );
-  const undecided = named.filter((quote) => quote.proposal_id === null);
+  const undecided = [...named].filter((quote) => quote.proposal_id === null);
   const counted = new Map(
     undecided.map((quote) => [quote.id, countedOf(quote, contents.get(quote.id)!)]),
   );

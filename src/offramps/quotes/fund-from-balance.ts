@@ -1,5 +1,4 @@
-import { sumReserved } from "../../balances/refund-balances.ts";
-import { listReservations, type Reservation } from "../../balances/reservation-store.ts";
+import { findReservations, type Reservations } from "../../balances/reservation-store.ts";
 import { TOKEN_DIGITS } from "../../catalogue/chains.ts";
 import { quoteFunded } from "../../ledger/offramp-postings.ts";
 import { postEntries } from "../../ledger/post-entries.ts";
@@ -21,8 +20,8 @@ import {
 
 type Funds = {
   balances: Balances;
-  /** What is reserved for executed quotes, by quote. */
-  reservations: Map<string, Reservation>;
+  /** What is reserved for executed quotes. */
+  reservations: Reservations;
   /** What earlier commands of this set have taken from each balance. */
   taken: Map<string, bigint>;
 };
@@ -45,11 +44,11 @@ const BALANCE_FUNDING: PaymentRule<QuotePayment, Funds> = {
     const named = commands.flatMap(
       ({ account_id, input }) => quotes.get(account_id, input.quote_id) ?? [],
     );
-    const [balances, waiting] = await Promise.all([
+    const quote_ids = named.map(({ id }) => id);
+    const [balances, reservations] = await Promise.all([
       findBalances(tx, named.map(owedKey)),
-      listReservations(tx, usersOf(commands)),
+      findReservations(tx, usersOf(commands), quote_ids),
     ]);
-    const reservations = new Map(waiting.map((entry) => [entry.id, entry]));
     return { balances, reservations, taken: new Map() };
   },
   isRepeated: () => false,
@@ -68,11 +67,11 @@ const BALANCE_FUNDING: PaymentRule<QuotePayment, Funds> = {
     const part = takePart(funds, quote, content.due);
     const from_balance = quote.from_balance + part.more;
     if (part.is_enough) {
-      funds.reservations.delete(quote.id);
+      funds.reservations.set(quote, 0n);
       const name = balanceName(quote);
       funds.taken.set(name, (funds.taken.get(name) ?? 0n) + content.due);
     } else {
-      funds.reservations.set(quote.id, { ...quote, reserved: quote.received + from_balance });
+      funds.reservations.set(quote, quote.received + from_balance);
     }
     return {
       ...quote,
@@ -114,11 +113,7 @@ function takePart(
   quote: Quote,
   due: bigint,
 ): { free: bigint; more: bigint; is_enough: boolean } {
-  const { account_id, user_id, deposit_token: token, deposit_token_chain: chain } = quote;
-  const others = [...reservations.values()].filter(({ id }) => id !== quote.id);
-  const reserved =
-    (taken.get(balanceName(quote)) ?? 0n) +
-    sumReserved(others, { account_id, user_id, token, chain });
+  const reserved = (taken.get(balanceName(quote)) ?? 0n) + reservations.sumBeside(quote);
   const left = balances.get(owedKey(quote)) - reserved;
   const free = left > 0n ? left : 0n;
   const usable = minOf(free, due);

@@ -3,8 +3,7 @@ import {
   findDepositSums,
   listQuoteDeposits,
 } from "../../balances/deposit-store.ts";
-import { sumReserved } from "../../balances/refund-balances.ts";
-import { listReservations } from "../../balances/reservation-store.ts";
+import { findReservations } from "../../balances/reservation-store.ts";
 import { owedTo } from "../../ledger/model.ts";
 import { quoteFunded } from "../../ledger/offramp-postings.ts";
 import { postEntries } from "../../ledger/post-entries.ts";
@@ -76,12 +75,14 @@ async function findFunding(
   const times = { in_time: expires_at, in_all: restUntil(quote) };
   const likely = decide(await findDepositSums(tx, quote, deposit_token, times));
   if (likely.decision !== "fund" && !is_ending) return likely;
-  const deposits = await listQuoteDeposits(tx, quote.account_id, quote.id, deposit_token);
-  const minedBy = (time: Date) =>
-    deposits
-      .filter((deposit) => deposit.mined_at <= time)
-      .reduce((sum, deposit) => sum + deposit.amount, 0n);
-  return decide({ in_time: minedBy(times.in_time), in_all: minedBy(times.in_all) });
+  const found: DepositSums = { in_time: 0n, in_all: 0n };
+  for await (const deposits of listQuoteDeposits(tx, quote.account_id, quote.id, deposit_token)) {
+    for (const { mined_at, amount } of deposits) {
+      if (mined_at <= times.in_time) found.in_time += amount;
+      if (mined_at <= times.in_all) found.in_all += amount;
+    }
+  }
+  return decide(found);
 }
 
 /**
@@ -90,11 +91,9 @@ async function findFunding(
  */
 async function spentBefore(tx: Transaction, quote: Quote, owed: bigint): Promise<bigint> {
   if (quote.spent_before !== null) return quote.spent_before;
-  const { account_id, user_id, deposit_token: token, deposit_token_chain: chain } = quote;
-  const others = (await listReservations(tx, [{ account_id, user_id }])).filter(
-    ({ id }) => id !== quote.id,
-  );
-  const free = owed - sumReserved(others, { account_id, user_id, token, chain });
+  const { account_id, user_id, id } = quote;
+  const reservations = await findReservations(tx, [{ account_id, user_id }], [id]);
+  const free = owed - reservations.sumBeside(quote);
   const spent = quote.received + quote.from_balance - (free > 0n ? free : 0n);
   return spent > 0n ? spent : 0n;
 }

@@ -1,5 +1,5 @@
 import { findKeyCreators } from "../../accounts/api-key-store.ts";
-import { listAuditByRecord } from "../../accounts/audit-store.ts";
+import { listLastAuditRows } from "../../accounts/audit-store.ts";
 import { isCoolingOff } from "../../approvals/cooling-off.ts";
 import { NOT_DESCRIBED, runProposalKind } from "../../approvals/model.ts";
 import { newProposal, recordProposals } from "../../approvals/record-proposals.ts";
@@ -95,8 +95,8 @@ export function recordQuoteProposals(
 
 /** The member who executed or funded the quote, or created the key that did: never votes last. */
 async function findWhoAsked(tx: Transaction, { account_id, id }: Quote): Promise<string | null> {
-  const acts = await listAuditByRecord(tx, account_id, `quote:${id}`);
-  const asked = acts.findLast(({ action }) => ["quote.execute", "quote.fund"].includes(action));
+  const records = [{ account_id, record: `quote:${id}` }];
+  const [asked] = await listLastAuditRows(tx, records, ["quote.execute", "quote.fund"]);
   const [kind, actor_id = ""] = asked?.actor.split(":") ?? [];
   if (kind === "member") return actor_id;
   return (await findKeyCreators(tx, [actor_id])).get(actor_id) ?? null;

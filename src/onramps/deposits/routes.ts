@@ -103,7 +103,7 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
       answer: orProposal(FiatDepositAnswer),
       errors: [
         ...(["value_too_long", "record_not_found", "currency_mismatch"] as const),
-        ...(["invalid_transition", "on_hold"] as const),
+        ...(["invalid_transition", "limit_exceeded", "on_hold"] as const),
       ],
       handle: ({ params, body, problems, command }) => {
         const { reason, problems: found } = readReason(body.reason, problems);
@@ -126,7 +126,7 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
     body: ReasonInput,
     body_example: { reason: "The payer asked for it back" },
     answer: orProposal(FiatDepositAnswer),
-    errors: ["value_too_long", "invalid_transition", "on_hold"],
+    errors: ["value_too_long", "invalid_transition", "limit_exceeded", "on_hold"],
     handle: ({ params: { deposit_id }, body, problems, command }) => {
       const given = readReason(body.reason, problems);
       return submitReturn(command({ deposit_id, onramp_id: null, ...given }));
@@ -145,7 +145,7 @@ function addActionRoutes(addRoute: AddRoute, deps: DepositDeps): void {
     body: ReasonInput,
     body_example: { reason: "The bank reported it twice" },
     answer: orProposal(FiatDepositAnswer),
-    errors: ["value_too_long", "invalid_transition"],
+    errors: ["value_too_long", "invalid_transition", "limit_exceeded"],
     handle: ({ params: { deposit_id }, body, problems, command }) => {
       const given = readReason(body.reason, problems);
       return submitDismiss(command({ deposit_id, onramp_id: null, ...given }));

@@ -11,26 +11,39 @@ async function takeTurn(tx: Transaction): Promise<void> {
   await tx.query("select pg_advisory_xact_lock(hashtextextended('sandbox transfers', 0))");
 }
 
-/** Creates a transfer on the sandbox's chain; of one request, by its name, only one. */
+/** Of a transaction: each is compared with the others of its transaction, while writers wait. */
+export const TRANSFERS_MAX = 100;
+
+/**
+ * Creates a transfer on the sandbox's chain; of one request, by its name, only one. False if the
+ * transaction has as many as it may have.
+ */
 export async function insertSandboxTransfer(
   database: Database,
   transfer: Omit<Transfer, "log_index">,
   request: string | null = null,
-): Promise<void> {
-  await database.transaction(async (tx) => {
+): Promise<boolean> {
+  return database.transaction(async (tx) => {
     await takeTurn(tx);
     // One transaction may pay several of our addresses: each transfer has its own log index.
-    await tx.query(
-      `insert into sandbox_transfers
-         (chain, tx_id, log_index, address, token, amount, mined_at, sender, request)
-       select $1, $2, coalesce(max(log_index) + 1, 0), $3, $4, $5, $6, $7, $8
-       from sandbox_transfers where chain = $1 and tx_id = $2
-       having count(*) filter (where request = $8) = 0`,
+    const [row] = await tx.query<{ is_there: boolean }>(
+      `with known as (
+         select log_index, request from sandbox_transfers where chain = $1 and tx_id = $2
+       ), created as (
+         insert into sandbox_transfers
+           (chain, tx_id, log_index, address, token, amount, mined_at, sender, request)
+         select $1, $2, coalesce(max(log_index) + 1, 0), $3, $4, $5, $6, $7, $8
+         from known having count(*) filter (where request = $8) = 0 and count(*) < $9
+         returning log_index
+       )
+       select exists (select from created)
+         or exists (select from known where request = $8) as is_there`,
       [
         ...[transfer.chain, transfer.tx_id, transfer.address, transfer.token],
-        ...[transfer.amount, transfer.mined_at, transfer.sender, request],
+        ...[transfer.amount, transfer.mined_at, transfer.sender, request, TRANSFERS_MAX],
       ],
     );
+    return row!.is_there;
   });
 }
 
@@ -117,9 +130,6 @@ export async function findSandboxSend(
   return row ?? null;
 }
 
-/** Of a transaction. */
-export const WALLET_TRANSFERS_MAX = 100;
-
 /**
  * Creates a transfer between two wallets; one transaction may contain several, mined at once. Of
  * one request, by its name, only one. Null if the transaction has as many as it may have.
@@ -147,7 +157,7 @@ export async function insertWalletTransfer(
      select * from created union all select log_index, mined_at from known where request = $8`,
     [
       ...[chain, tx_id, transfer.from, transfer.to, transfer.token],
-      ...[transfer.amount, transfer.mined_at, request, WALLET_TRANSFERS_MAX],
+      ...[transfer.amount, transfer.mined_at, request, TRANSFERS_MAX],
     ],
   );
   return row ?? null;

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { hasGoneBack } from "../../../src/balances/sender-store.ts";
+import { hashAddress } from "../../../src/balances/refund-store.ts";
+import { addressKey, hasGoneBack, listFromAddresses } from "../../../src/balances/sender-store.ts";
 import {
   type FundingRules,
   fundFromDeposits,
@@ -25,6 +26,7 @@ beforeAll(async () => {
 });
 afterAll(() => server.close());
 
+const SENDER = "0x5aaeb6053f3e94c9b9a09f33669435e7ef1beaed";
 let senders = 0;
 
 /** Transfers of a millionth to each of these quotes, each from an address of its own. */
@@ -123,11 +125,61 @@ describe("dust", () => {
       });
     };
     await addDust([story.quote_id, other], 40);
-    const once = await read();
+    const before = await read();
     await addDust([story.quote_id, other], 40);
     const twice = await read();
-    expect(twice.read).toBeGreaterThan(80);
-    expect(twice.read).toBeLessThan(2.5 * once.read);
+    // Nothing went back to them, so that what they sent elsewhere does not matter.
+    expect(twice.read).toBeLessThanOrEqual(2 * before.read);
+    expect(twice.returned).toBeLessThanOrEqual(80 + 5);
+    await deposit(server, { quote_id: other, amount: 20, from: SENDER });
+    await deposit(server, { quote_id: story.quote_id, amount: 0.01, from: SENDER });
+    const refund = { token: "usdc", chain: "polygon", amount: 5, address: SENDER };
+    good(await server.call("POST", `/users/${story.user_id}/refunds`, { refund }));
+    const once = await read();
+    expect(once.read).toBeGreaterThan(160);
+    await addDust([story.quote_id, other], 80);
+    expect((await read()).read).toBeLessThan(2.5 * once.read);
+  });
+
+  it("by the thousand leaves to each sender what came from them", async () => {
+    const story = await openStory(server);
+    await deposit(server, { quote_id: story.quote_id, amount: 20, from: SENDER });
+    const [first, last] = [senders + 1, senders + 1_100];
+    await addDust([story.quote_id], 1_100);
+    const { account_id, user_id } = await findOne(story.quote_id);
+    const money = { account_id, user_id, token: "usdc", chain: "polygon" };
+    const hex = (sender: number) => `0x${sender.toString(16).padStart(40, "0")}`;
+    const wanted = [SENDER, hex(first), hex(last), hex(last + 1)].map((address) => ({
+      ...money,
+      address,
+      address_index: hashAddress(server.core.index_key, "polygon", address),
+    }));
+    const left = await listFromAddresses(server.core.database, wanted);
+    expect(wanted.map((entry) => left.get(addressKey(entry)))).toEqual([20_000_000n, 1n, 1n, 0n]);
+  });
+
+  it("to a quote that is short changes its payouts so often, and then no more", async () => {
+    const story = await openStory(server, [{ amount: 500 }, { amount: 400 }]);
+    const total = await story.total();
+    await deposit(server, { quote_id: story.quote_id, amount: 1 });
+    good(await story.execute());
+    await settle(server);
+    const counted = async () => {
+      const [row] = await server.core.database.query<{ events: number }>(
+        "select count(*)::int as events from events where record_id = any($1::uuid[])",
+        [story.offramp_ids],
+      );
+      return row!.events;
+    };
+    for (let at = 0; at < 25; at += 1) await addDust([story.quote_id], 1);
+    const events = await counted();
+    expect(events).toBeLessThanOrEqual(2 * 20);
+    expect((await story.show()).status_message).toMatch(/is short, after many transfers.* 95 %/);
+    await addDust([story.quote_id], 1);
+    expect(await counted()).toBe(events);
+    await deposit(server, { quote_id: story.quote_id, amount: total });
+    await story.waitForStatus("fiat_sent");
+    expect((await story.show()).status_message).toBeNull();
   });
 
   it("leaves no money unexplained", async () => {
