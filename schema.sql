@@ -1904,6 +1904,8 @@ create table sandbox_transfers (
   constraint sandbox_transfers_pkey PRIMARY KEY (number),
   constraint sandbox_transfers_chain_tx_id_log_index_key UNIQUE (chain, tx_id, log_index)
 );
+CREATE INDEX sandbox_transfers_address ON public.sandbox_transfers USING btree (address, tx_id, chain);
+CREATE INDEX sandbox_transfers_request ON public.sandbox_transfers USING btree (request) WHERE (request IS NOT NULL);
 
 create table sandbox_wallet_transfers (
   chain text not null,

@@ -2404,6 +2404,7 @@ export interface components {
             names: string[];
             birth_date: string | null;
             countries: string[];
+            /** @description Of a user: those of their wallets that a list has. */
             wallets: string[];
         };
         ListEntry: {

@@ -9,7 +9,7 @@ import { sandboxSender } from "../partners/chain/sandbox.ts";
 import { insertSandboxTransfer } from "../partners/chain/sandbox-store.ts";
 import { checkTxId, sandboxTxId } from "../partners/chain/tx-id.ts";
 import type { Database } from "../platform/db/database.ts";
-import { notFound, Refusal } from "../platform/errors.ts";
+import { notFound } from "../platform/errors.ts";
 import { readTime, TIME_MESSAGE } from "../platform/http/list.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
@@ -20,7 +20,6 @@ import { type ObjectProblems, Problems } from "../platform/problems.ts";
 import { nameOnce, nameRequest } from "./name-once.ts";
 import { whyNotSimulated } from "./real-chains.ts";
 import { CryptoDepositAnswer, CryptoDepositBody } from "./schemas.ts";
-import { transactionFull } from "./transaction-full.ts";
 
 type CryptoDepositDeps = Pick<ModuleCore, "database" | "clock" | "log" | "wake"> & {
   chain: ChainPort;
@@ -60,8 +59,7 @@ export function addSandboxCryptoDepositRoute(addRoute: AddRoute, deps: CryptoDep
       });
       found.throwIfAny();
       const { sender, chain: blockchain, mined_at, amount, ...shown } = transfer!;
-      const is_there = await insertSandboxTransfer(database, transfer!, nameRequest(request));
-      if (!is_there) throw Refusal.of([transactionFull("crypto_deposit")]);
+      await insertSandboxTransfer(database, transfer!, nameRequest(request));
       await recordDeposits(deps);
       wake();
       return writeDeposit({

@@ -5,11 +5,11 @@ import { listClaims } from "../invoices/payments/claim-store.ts";
 import { CHECK_CLAIM_TASK } from "../invoices/task-kinds.ts";
 import { checkAddress } from "../partners/chain/check-address.ts";
 import type { ChainPort } from "../partners/chain/port.ts";
-import { insertWalletTransfer } from "../partners/chain/sandbox-store.ts";
+import { insertWalletTransfer, TRANSFERS_MAX } from "../partners/chain/sandbox-store.ts";
 import { checkTxId, sandboxTxId } from "../partners/chain/tx-id.ts";
 import type { Clock } from "../platform/clock.ts";
 import type { Database } from "../platform/db/database.ts";
-import { Refusal } from "../platform/errors.ts";
+import { type Problem, Refusal } from "../platform/errors.ts";
 import { readTime, TIME_MESSAGE } from "../platform/http/list.ts";
 import { compileRender } from "../platform/http/render.ts";
 import type { AddRoute } from "../platform/http/route.ts";
@@ -19,7 +19,6 @@ import { wakeTasks } from "../platform/tasks/tasks.ts";
 import { nameOnce, nameRequest } from "./name-once.ts";
 import { whyNotSimulated } from "./real-chains.ts";
 import { CryptoTransferAnswer, CryptoTransferBody } from "./schemas.ts";
-import { transactionFull } from "./transaction-full.ts";
 
 const writeTransfer = compileRender(CryptoTransferAnswer);
 
@@ -63,7 +62,7 @@ export function addCryptoTransferRoute(
       const { chain, tx_id, ...rest } = transfer!;
       const mined = await deps.database.transaction(async (tx) => {
         const mined = await insertWalletTransfer(tx, chain, tx_id, rest, nameRequest(request));
-        if (!mined) throw Refusal.of([transactionFull("crypto_transfer")]);
+        if (!mined) throw Refusal.of([TRANSACTION_FULL]);
         const claims = await listClaims(tx, chain, tx_id);
         const invoices = claims.map(({ account_id, invoice_id: id }) => ({ account_id, id }));
         wakeTasks(tx, CHECK_CLAIM_TASK, invoices, now);
@@ -81,6 +80,12 @@ export function addCryptoTransferRoute(
     },
   });
 }
+
+const TRANSACTION_FULL: Problem = {
+  field: "crypto_transfer.tx_id",
+  code: "record_invalid",
+  message: `Send another tx_id: this transaction has ${TRANSFERS_MAX} transfers.`,
+};
 
 type NewTransfer = {
   chain: Chain;

@@ -66,6 +66,7 @@ export type MatchFacts = Pick<
   | "status"
 >;
 
+/** With those of their wallets that a list has. */
 export function personOfUser(user: User, wallets: readonly string[]): ScreenedPerson {
   const { date_of_birth, country, nationality } = user.identity;
   return {

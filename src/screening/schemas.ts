@@ -16,7 +16,9 @@ const Person = titledObject("ScreenedPerson", {
   names: Type.Array(Type.String()),
   birth_date: NULLABLE_TEXT,
   countries: Type.Array(Type.String()),
-  wallets: Type.Array(Type.String()),
+  wallets: Type.Array(Type.String(), {
+    description: "Of a user: those of their wallets that a list has.",
+  }),
 });
 
 const Entry = titledObject("ListEntry", {

@@ -29,9 +29,9 @@ import {
   listMatchFacts,
   listUnscreened,
   listWaitingUsers,
-  listWallets,
   updateMatchStatuses,
 } from "./store.ts";
+import { findListedWallets } from "./wallet-store.ts";
 
 export type ScreenDeps = Pick<
   ModuleCore,
@@ -101,7 +101,7 @@ async function screenLocked(
     listWaitingUsers(tx, readable),
   ]);
   const [wallets, depositors, of_companies] = await Promise.all([
-    listWallets(tx, readable, subject_keys),
+    findListedWallets(tx, readable, subject_keys, listedBy(deps.screening)),
     listDepositors(tx, deps, readable),
     listCompanyPeople(tx, readable, subject_keys),
   ]);
@@ -138,6 +138,20 @@ async function screenLocked(
     details.map(({ account_id, id }) => ({ account_id, id, screening_version: version })),
   );
   return detail_rows.length === DETAILS_AT_ONCE;
+}
+
+/** Only what a list has is compared with the person: there may be any number of the others. */
+function listedBy({ screen }: ScreeningPort) {
+  return (wallets: readonly string[]): string[] => {
+    const hits = screen({
+      kind: "individual",
+      names: [],
+      birth_date: null,
+      countries: [],
+      wallets,
+    });
+    return hits.map(({ listed }) => listed);
+  };
 }
 
 function recordOfUser(

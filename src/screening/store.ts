@@ -2,20 +2,13 @@ import type { ScreeningLists } from "../partners/screening/port.ts";
 import type { Session, Transaction } from "../platform/db/database.ts";
 import { distinctSetOf, insertRows, updateRow, updateRows } from "../platform/db/rows.ts";
 import type { SubjectKeys } from "../platform/encryption/keyring.ts";
-import { sealedJson, sealedText } from "../platform/encryption/sealed-column.ts";
+import { sealedJson } from "../platform/encryption/sealed-column.ts";
 import type { Page } from "../platform/http/list.ts";
 import { COUNT_MAX } from "../platform/metrics/model.ts";
 import type { UserKey } from "../users/store.ts";
 import type { MatchDetails, MatchFacts, MatchStatus, ScreeningMatch } from "./model.ts";
 
 const DETAILS = sealedJson<MatchDetails>("screening_matches", "details");
-/** Where wallets are kept that somebody has named. */
-const NAMED_WALLETS = {
-  refund_addresses: sealedText("refund_addresses", "address"),
-  refunds: sealedText("refunds", "address"),
-  onramps: sealedText("onramps", "details"),
-};
-type NamedWallet = UserKey & { place: keyof typeof NAMED_WALLETS; id: string; address: Buffer };
 
 const FACTS = `account_id, id, record_id, list, entry_id, entry_digest, person_digest, verdict,
   status`;
@@ -64,53 +57,6 @@ export async function countUsers(session: Session): Promise<number> {
     [],
   );
   return row!.count;
-}
-
-/** Older onramps were delivered long ago, to wallets that were screened then. */
-const ONRAMPS_MAX = 100;
-
-/** The wallets that a user has sent from, or that tokens of theirs are to be sent to. */
-export async function listWallets(
-  session: Session,
-  users: readonly UserKey[],
-  keys: SubjectKeys,
-): Promise<Map<string, string[]>> {
-  const wanted = distinctSetOf(session, "wanted", "account_id uuid, user_id uuid", users);
-  const [senders, ...named] = await Promise.all([
-    session.query<UserKey & { address: string }>(
-      `select distinct account_id, user_id, sender as address from deposits
-       join ${wanted.from} using (account_id, user_id)
-       where sender is not null`,
-      wanted.values,
-    ),
-    session.query<NamedWallet>(
-      `select 'refund_addresses' as place, account_id, id, user_id, address from refund_addresses
-       join ${wanted.from} using (account_id, user_id)`,
-      wanted.values,
-    ),
-    session.query<NamedWallet>(
-      `select 'refunds' as place, account_id, id, user_id, address from refunds
-       join ${wanted.from} using (account_id, user_id)
-       where status in ('pending', 'sending')`,
-      wanted.values,
-    ),
-    session.query<NamedWallet>(
-      `select 'onramps' as place, account_id, onramp.id, user_id, onramp.details as address
-       from ${wanted.from}
-       cross join lateral (select id, details from onramps
-         where onramps.account_id = wanted.account_id and onramps.user_id = wanted.user_id
-         order by id desc limit ${ONRAMPS_MAX}) as onramp`,
-      wanted.values,
-    ),
-  ]);
-  const opened = named.flat().flatMap((row) => {
-    const key = keys.get(row.account_id, row.user_id);
-    return key ? [{ ...row, address: NAMED_WALLETS[row.place].open(key, row, row.address) }] : [];
-  });
-  const by_user = Map.groupBy([...senders, ...opened], ({ user_id }) => user_id);
-  return new Map(
-    [...by_user].map(([user_id, own]) => [user_id, [...new Set(own.map((one) => one.address))]]),
-  );
 }
 
 type DepositRow = UserKey & { deposit_id: string; details: Buffer };

@@ -9,12 +9,13 @@ import { deleteKycSessionsOf, listOpenSessions } from "../../src/kyc/store.ts";
 import { sweepDocuments } from "../../src/offramps/documents/sweep-documents.ts";
 import type { FileStore } from "../../src/partners/files/file-store.ts";
 import type { Session, Transaction } from "../../src/platform/db/database.ts";
+import { type ObservedStatement, observeStatements } from "../../src/platform/db/observe.ts";
 import { assertManyVouched } from "../../src/platform/sealing/vouched-rows.ts";
 import type { TaskSet } from "../../src/platform/tasks/task-set.ts";
 import type { Task } from "../../src/platform/tasks/tasks.ts";
 import { addUser, setKyc } from "../harness/ramp.ts";
 import { startTestServer, type TestServer } from "../harness/server.ts";
-import { deposit, expectRefusal, good, openStory } from "../offramps/story.ts";
+import { deposit, expectRefusal, good, openStory, settle } from "../offramps/story.ts";
 
 // A caller can make these lists as long as they like: what one more request costs must not grow
 // with them, or they end.
@@ -42,31 +43,57 @@ async function addLinks(user_id: string, count: number): Promise<void> {
   }
 }
 
-it("a transaction of the sandbox pays at most 100 deposits", async () => {
-  const { quote_id } = await openStory(server);
+it("transfers that others send in a transaction of the sandbox cost those that name it nothing", async () => {
+  const { user_id, quote_id } = await openStory(server);
   const tx_id = `0x${createHash("sha256").update(quote_id).digest("hex")}`;
-  const send = (idempotency_key?: string) =>
-    server.call(
-      "POST",
-      "/sandbox/crypto_deposits",
-      { crypto_deposit: { quote_id, tx_id, amount: 0.01 } },
-      idempotency_key ? { headers: { "idempotency-key": idempotency_key } } : {},
-    );
-  good(await send());
-  await server.core.database.query(
-    `insert into sandbox_transfers
-       (chain, tx_id, log_index, address, token, amount, mined_at, sender)
-     select chain, tx_id, at, address, token, amount, mined_at, sender
-     from sandbox_transfers, generate_series(1, 98) as at where tx_id = $1`,
+  const { database } = server.core;
+  await database.query(
+    `insert into sandbox_transfers (chain, tx_id, log_index, address, token, amount, mined_at)
+     select 'polygon', $1, at, 'another address', 'usdc', 1, now() from generate_series(1, 5000) at`,
     [tx_id],
   );
-  const key = randomUUID();
-  good(await send(key));
-  const refused = await send();
-  expect([refused.status, refused.body.errors?.[0].field]).toEqual([422, "crypto_deposit.tx_id"]);
-  // What was sent before is answered again.
-  good(await send(key));
+  await database.query("analyze sandbox_transfers");
+  const sent: ObservedStatement[] = [];
+  observeStatements((statement) => sent.push(statement));
+  const crypto_transfer = { tx_id, blockchain: "polygon", network: "sandbox" };
+  good(
+    await server.call("POST", `/users/${user_id}/quotes/${quote_id}/execute`, {
+      quote: { crypto_transfer },
+    }),
+  );
+  await settle(server);
+  observeStatements(undefined);
+  const of_chain = sent.filter(
+    ({ text }) => text.includes("sandbox_transfers") && !text.includes("number > $2"),
+  );
+  expect(of_chain.length).toBeGreaterThanOrEqual(3);
+  for (const { text, values } of of_chain) {
+    expect(await countReadRows(text, values), text).toBeLessThan(10);
+  }
+  const [offramp] = good(await server.call("GET", `/users/${user_id}/offramps`)).offramps;
+  expect(offramp.status).toBe("fiat_sent");
 });
+
+type PlanNode = { "Actual Rows": number; "Rows Removed by Filter"?: number; Plans?: PlanNode[] };
+
+/** The rows that a statement reads; it is rolled back. */
+async function countReadRows(text: string, values: readonly unknown[]): Promise<number> {
+  const count = ({ Plans = [], ...node }: PlanNode): number =>
+    node["Actual Rows"] +
+    (node["Rows Removed by Filter"] ?? 0) +
+    Plans.reduce((sum, one) => sum + count(one), 0);
+  let read = 0;
+  const undone = server.core.database.transaction(async (tx) => {
+    const [row] = await tx.query<{ "QUERY PLAN": { Plan: PlanNode }[] }>(
+      `explain (analyze, format json) ${text}`,
+      [...values],
+    );
+    read = count(row!["QUERY PLAN"][0]!.Plan);
+    throw new Error("undone");
+  });
+  await expect(undone).rejects.toThrow("undone");
+  return read;
+}
 
 it("an account has at most 1,000 members", async () => {
   const { database, index_key, clock } = server.core;

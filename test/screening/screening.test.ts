@@ -288,6 +288,27 @@ it("tokens from a listed wallet hold the money of the user who received them", a
   heldBy(await story.execute());
 });
 
+it("of thousands of wallets that have sent dust, a match contains those on the list", async () => {
+  const story = await openStory(server, [{ amount: 50 }]);
+  const quote_id = await story.addQuote();
+  const last = `0x${"f".repeat(40)}`;
+  await deposit(server, { quote_id, amount: 7, from: last });
+  await server.core.database.query(
+    `insert into deposits
+     select (jsonb_populate_record(d, jsonb_build_object('id', gen_random_uuid(), 'log_index', at,
+       'sender', '0x' || lpad(to_hex(at), 40, '0')))).*
+     from deposits d, generate_series(1, 2500) as at where d.quote_id = $1`,
+    [quote_id],
+  );
+  const { user_id } = story;
+  await publish([{ id: "last", name: "Wallet", wallet: last }, PAYER]);
+  const matches = await openMatches(user_id);
+  expect(matches.map(({ listed }: { listed: string }) => listed).sort()).toEqual(
+    [last, PAYER.name].sort(),
+  );
+  for (const { person } of matches) expect(person.wallets).toEqual([last]);
+});
+
 it("two members, one of them the operator's, may refund a user whose screening is open", async () => {
   const tenant = await server.addAccount("Tenant");
   const owed = await addOwedUser(server, 100, tenant.key);

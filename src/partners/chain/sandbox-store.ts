@@ -11,39 +11,30 @@ async function takeTurn(tx: Transaction): Promise<void> {
   await tx.query("select pg_advisory_xact_lock(hashtextextended('sandbox transfers', 0))");
 }
 
-/** Of a transaction: each is compared with the others of its transaction, while writers wait. */
-export const TRANSFERS_MAX = 100;
-
 /**
- * Creates a transfer on the sandbox's chain; of one request, by its name, only one. False if the
- * transaction has as many as it may have.
+ * Creates a transfer on the sandbox's chain; of one request, by its name, only one. Anybody may
+ * name a transaction, any number of times: its other transfers are not read.
  */
 export async function insertSandboxTransfer(
   database: Database,
   transfer: Omit<Transfer, "log_index">,
   request: string | null = null,
-): Promise<boolean> {
-  return database.transaction(async (tx) => {
+): Promise<void> {
+  await database.transaction(async (tx) => {
     await takeTurn(tx);
     // One transaction may pay several of our addresses: each transfer has its own log index.
-    const [row] = await tx.query<{ is_there: boolean }>(
-      `with known as (
-         select log_index, request from sandbox_transfers where chain = $1 and tx_id = $2
-       ), created as (
-         insert into sandbox_transfers
-           (chain, tx_id, log_index, address, token, amount, mined_at, sender, request)
-         select $1, $2, coalesce(max(log_index) + 1, 0), $3, $4, $5, $6, $7, $8
-         from known having count(*) filter (where request = $8) = 0 and count(*) < $9
-         returning log_index
-       )
-       select exists (select from created)
-         or exists (select from known where request = $8) as is_there`,
+    await tx.query(
+      `insert into sandbox_transfers
+         (chain, tx_id, log_index, address, token, amount, mined_at, sender, request)
+       select $1, $2, coalesce((
+           select log_index + 1 from sandbox_transfers where chain = $1 and tx_id = $2
+           order by log_index desc limit 1), 0), $3, $4, $5, $6, $7, $8
+       where not exists (select from sandbox_transfers where request = $8)`,
       [
         ...[transfer.chain, transfer.tx_id, transfer.address, transfer.token],
-        ...[transfer.amount, transfer.mined_at, transfer.sender, request, TRANSFERS_MAX],
+        ...[transfer.amount, transfer.mined_at, transfer.sender, request],
       ],
     );
-    return row!.is_there;
   });
 }
 
@@ -81,16 +72,18 @@ export async function existsDepositAddress(session: Session, address: string): P
   return rows.length > 0;
 }
 
-/** What a transaction transfers to our addresses. */
-export function listSandboxTransaction(
+/** Whether there is a transaction, and whether it transfers this token to this address. */
+export async function findSandboxPayment(
   session: Session,
-  chain: string,
-  tx_id: string,
-): Promise<Pick<Transfer, "address" | "token">[]> {
-  return session.query(
-    "select address, token from sandbox_transfers where chain = $1 and tx_id = $2",
-    [chain, tx_id],
+  { chain, tx_id, address, token }: Pick<Transfer, "chain" | "tx_id" | "address" | "token">,
+): Promise<{ is_there: boolean; pays: boolean }> {
+  const [row] = await session.query<{ is_there: boolean; pays: boolean }>(
+    `select exists (select from sandbox_transfers where chain = $1 and tx_id = $2) as is_there,
+       exists (select from sandbox_transfers
+         where address = $3 and tx_id = $2 and chain = $1 and token = $4) as pays`,
+    [chain, tx_id, address, token],
   );
+  return row!;
 }
 
 type SandboxSend = {
@@ -129,6 +122,9 @@ export async function findSandboxSend(
   );
   return row ?? null;
 }
+
+/** Of a transaction between wallets: each claim of it reads all of them. */
+export const TRANSFERS_MAX = 100;
 
 /**
  * Creates a transfer between two wallets; one transaction may contain several, mined at once. Of

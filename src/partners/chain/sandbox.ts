@@ -8,10 +8,10 @@ import type { ChainPort } from "./port.ts";
 import {
   existsDepositAddress,
   existsSandboxTransfer,
+  findSandboxPayment,
   findSandboxSend,
   insertSandboxSend,
   insertSandboxTransfer,
-  listSandboxTransaction,
   listSandboxTransfers,
   listWalletTransfers,
 } from "./sandbox-store.ts";
@@ -46,10 +46,9 @@ export function createSandboxChain({ database: session, index_key }: SandboxDeps
       return { transfers, cursor: last ? String(last.number) : cursor };
     },
     finalUntil: async (_chain, now) => now,
-    findStatus: async (chain, { tx_id, address, token }) => {
-      const found = await listSandboxTransaction(session, chain, tx_id);
-      if (found.length === 0) return "unknown";
-      const pays = found.some((one) => one.address === address && one.token === token);
+    findStatus: async (chain, expected) => {
+      const { is_there, pays } = await findSandboxPayment(session, { ...expected, chain });
+      if (!is_there) return "unknown";
       return pays ? "final" : "failed";
     },
     readTransaction: async (chain, tx_id) => {
