@@ -1,8 +1,9 @@
 import { setCaller } from "../../platform/db/caller-context.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { SECOND_MS } from "../../platform/durations.ts";
+import { MINUTE_MS, SECOND_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { createAccountTurns } from "../../platform/http/account-turns.ts";
+import { createRateLimiter } from "../../platform/http/rate-limit.ts";
 import { newId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import type { User } from "../../users/model.ts";
@@ -21,6 +22,9 @@ import {
   lockKycSession,
 } from "../store.ts";
 import { hashKycToken, isKycToken, makeKycToken } from "../tokens.ts";
+
+/** With one link, whoever has it; the page sends a few. */
+const requests = createRateLimiter(240, MINUTE_MS)!;
 
 /** What waits longer is refused. */
 const WAIT_MAX_MS = 10 * SECOND_MS;
@@ -166,7 +170,13 @@ async function findByToken(
 ) {
   if (!isKycToken(token)) return undefined;
   const found = await findKycToken(deps.database, hashKycToken(deps.index_key, kind, token));
-  if (found) setCaller(`applicants of ${found.account_id}`);
+  if (!found) return undefined;
+  const { allowed, reset_seconds } = requests.take(found.session_id);
+  if (!allowed) {
+    const message = `Too many requests. Wait ${reset_seconds} seconds, then try again.`;
+    throw new Refusal("too_many_requests", message, reset_seconds);
+  }
+  setCaller(`applicants of ${found.account_id}`);
   return found;
 }
 

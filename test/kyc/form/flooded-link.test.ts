@@ -55,3 +55,14 @@ it("one link, sent from many networks, does not keep applicants of other account
   const codes = (await Promise.all(sent)).map(({ status }) => status);
   expect(new Set(codes)).toEqual(new Set([200]));
 });
+
+it("one link has 240 requests in a minute, another one of the account its own", async () => {
+  const [link, other] = [await openFor(server), await openFor(server)];
+  // More than two windows allow.
+  const codes = new Set<number>();
+  for (let at = 0; at < 490; at += 1) {
+    codes.add((await link.page.send("GET", "/kyc/session")).status);
+  }
+  expect(codes).toEqual(new Set([200, 429]));
+  await expectFine(other.page.send("GET", "/kyc/session"));
+});
