@@ -8,7 +8,7 @@ import { FILE_TURNS } from "../../platform/http/account-turns.ts";
 import { callerNetwork } from "../../platform/http/caller-network.ts";
 import type { Html } from "../../platform/http/html.ts";
 import type { JsonBody } from "../../platform/http/json-body.ts";
-import { createRateLimiter } from "../../platform/http/rate-limit.ts";
+import { createRateLimiter, type RateLimiter } from "../../platform/http/rate-limit.ts";
 import { untilClosed } from "../../platform/http/route.ts";
 import { FILE_POLICY } from "../../platform/http/security-headers.ts";
 import { PAGE_BODY_BYTES_MAX } from "../../platform/http/server.ts";
@@ -19,6 +19,7 @@ import { COOKIE_OPTIONS } from "../../platform/pages/cookies.ts";
 import { listKycFiles } from "../application-store.ts";
 import { SLOTS, type Slot } from "../fields.ts";
 import { openKycFile } from "../kyc-file.ts";
+import { isKycToken } from "../tokens.ts";
 import { attachFile, deleteFile, type FileDeps } from "./attach-file.ts";
 import { confirmBirthDate } from "./confirm-birth-date.ts";
 import { linkProblemPage, notBuiltPage } from "./link-pages.ts";
@@ -38,6 +39,8 @@ declare module "fastify" {
   }
 }
 
+/** In a minute, with one link; the page sends a few. */
+const REQUESTS_MAX = 240;
 /** Limited, because a replaced file stays on disk for some minutes. */
 const UPLOADS_MAX = 40;
 const UPLOADS_WINDOW_MS = 10 * MINUTE_MS;
@@ -64,9 +67,11 @@ export function addKycPages(app: FastifyInstance, page_deps: KycPageDeps): void 
   addStaticFiles(app, "/assets/kyc", built);
   app.register(async (scope) => {
     await scope.register(cookie, COOKIE_OPTIONS);
+    const requests = createRateLimiter(REQUESTS_MAX, MINUTE_MS)!;
     scope.addHook("onRequest", async (request, reply) => {
       reply.headers(HEADERS);
       assertOwnPage(request);
+      assertFewRequests(requests, request);
       await deps.attempts.assertAllowed(callerNetwork(request.ip));
     });
     scope.addHook("onRoute", (route) => {
@@ -91,6 +96,19 @@ export function addKycPages(app: FastifyInstance, page_deps: KycPageDeps): void 
 function assertOwnPage(request: FastifyRequest): void {
   if (request.method === "GET" || request.headers["x-kyc-page"] === "1") return;
   throw new Refusal("insufficient_scope", "Send the header X-Kyc-Page: 1.");
+}
+
+/**
+ * With one link, whoever has it, from any number of networks. Before the link is looked up: whoever
+ * names another one's id has no cookie for it, and is counted as somebody who guesses.
+ */
+function assertFewRequests(requests: RateLimiter, request: FastifyRequest): void {
+  const { token } = request.params as { token?: string };
+  const link = isKycToken(token) ? token : readLinkId(request);
+  const taken = link === undefined ? undefined : requests.take(link);
+  if (!taken || taken.allowed) return;
+  const message = `Too many requests. Wait ${taken.reset_seconds} seconds, then try again.`;
+  throw new Refusal("too_many_requests", message, taken.reset_seconds);
 }
 
 /** The same bytes for every valid link; opening it changes nothing. */

@@ -1,9 +1,8 @@
 import { setCaller } from "../../platform/db/caller-context.ts";
 import type { Session, Transaction } from "../../platform/db/database.ts";
-import { MINUTE_MS, SECOND_MS } from "../../platform/durations.ts";
+import { SECOND_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { createAccountTurns } from "../../platform/http/account-turns.ts";
-import { createRateLimiter } from "../../platform/http/rate-limit.ts";
 import { newId } from "../../platform/ids.ts";
 import type { ModuleCore } from "../../platform/module.ts";
 import type { User } from "../../users/model.ts";
@@ -22,9 +21,6 @@ import {
   lockKycSession,
 } from "../store.ts";
 import { hashKycToken, isKycToken, makeKycToken } from "../tokens.ts";
-
-/** With one link, whoever has it; the page sends a few. */
-const requests = createRateLimiter(240, MINUTE_MS)!;
 
 /** What waits longer is refused. */
 const WAIT_MAX_MS = 10 * SECOND_MS;
@@ -170,13 +166,7 @@ async function findByToken(
 ) {
   if (!isKycToken(token)) return undefined;
   const found = await findKycToken(deps.database, hashKycToken(deps.index_key, kind, token));
-  if (!found) return undefined;
-  const { allowed, reset_seconds } = requests.take(found.session_id);
-  if (!allowed) {
-    const message = `Too many requests. Wait ${reset_seconds} seconds, then try again.`;
-    throw new Refusal("too_many_requests", message, reset_seconds);
-  }
-  setCaller(`applicants of ${found.account_id}`);
+  if (found) setCaller(`applicants of ${found.account_id}`);
   return found;
 }
 
