@@ -118,6 +118,35 @@ test.each([
   }
 });
 
+test.each([
+  [200, { failure: "protocol", message: FLOOD }],
+  [1_400, { status: 200 }],
+])("an answer in records of %i bytes", async (size, expected) => {
+  const total = 3_500 * 200;
+  const server = tls.createServer({ key: KEY, cert: CERT }, async (socket) => {
+    socket.on("error", () => {});
+    await once(socket, "data");
+    socket.write(`HTTP/1.1 200 OK\r\nContent-Length: ${total}\r\n\r\n`);
+    for (let sent = 0; sent < total && !socket.destroyed; sent += size) {
+      await new Promise((done) => socket.write(Buffer.alloc(size), done));
+    }
+  });
+  server.listen(0, "127.0.0.1");
+  await once(server, "listening");
+  closing.push(() => server.close());
+  const guarded = createGuardedSender({ allow_list: [], allow_loopback: true, resolve });
+  closing.push(() => guarded.close());
+  const { port } = server.address() as AddressInfo;
+  const answer = await guarded.send({
+    ...{ account_id: "one", url: `https://hooks.example:${port}/`, method: "GET", headers: {} },
+    max_answer_bytes: total,
+    on_body: async (content) => {
+      for await (const _chunk of content);
+    },
+  });
+  expect(answer).toMatchObject(expected);
+});
+
 test("records of one byte end the connection, and count like handshakes that fail", async () => {
   const body = Buffer.alloc(3_000_000, "a");
   const good = https.createServer({ key: KEY, cert: CERT }, (_request, response) => {

@@ -9,6 +9,8 @@ const PART_BYTES = 4 * 1024;
 const USUAL_BYTES = 4 * 1024;
 /** The same, and a record that is not complete yet. */
 const BESIDES_BYTES_MAX = USUAL_BYTES + 20 * 1024;
+/** Records of 1.4 KB have 2 % besides their content, those of 16 KB a tenth of that. */
+const CONTENT_PER_BESIDES = 16;
 const FLOOD = "The server sent too much data outside the content of its TLS connection.";
 /** Several times what usual servers send before the connection is secure. */
 const HANDSHAKE_BYTES_MAX = 16 * 1024;
@@ -17,9 +19,9 @@ const LONG_HANDSHAKE = "The server's certificates are too large.";
 /**
  * The encrypted bytes of a connection, as OpenSSL reads and writes them. The handshake has a limit:
  * OpenSSL compares every name of a certificate with every name that the one above it forbids, which
- * takes seconds for 100 KB of them. After the handshake half of the bytes must be content: session
+ * takes seconds for 100 KB of them. After the handshake nearly all bytes must be content: session
  * tickets, new keys and records of one byte may come without end and unseen by anyone else, and a
- * megabyte of them takes the thread that answers requests up to a second.
+ * megabyte of them takes the thread that answers requests up to two seconds.
  */
 export class TlsWire extends Duplex {
   readonly #plain: Socket;
@@ -48,7 +50,9 @@ export class TlsWire extends Duplex {
   }
 
   get #besides(): number {
-    return this.#content ? this.#received - 2 * this.#content.bytesRead : 0;
+    if (!this.#content) return 0;
+    const { bytesRead } = this.#content;
+    return this.#received - bytesRead - bytesRead / CONTENT_PER_BESIDES;
   }
 
   override _read(): void {
