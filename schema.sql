@@ -1210,10 +1210,10 @@ create table ledger_lines (
   ledger_account text not null,
   currency text not null,
   amount bigint not null,
-  constraint ledger_lines_pkey PRIMARY KEY (account_id, entry_id, number),
+  constraint ledger_lines_pkey PRIMARY KEY (account_id, ledger_account, entry_id, number) INCLUDE (currency, amount),
   constraint ledger_lines_amount_check CHECK ((amount <> 0))
 );
-CREATE INDEX ledger_lines_by_account ON public.ledger_lines USING btree (account_id, ledger_account, entry_id) INCLUDE (currency, amount);
+CREATE INDEX ledger_lines_entry ON public.ledger_lines USING btree (account_id, entry_id);
 
 create table ledger_owed_sums (
   account_id uuid not null,
