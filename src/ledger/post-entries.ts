@@ -53,9 +53,16 @@ function insertPosted(
   const signed = signEntries(tx, LEDGER_LOG.log, rows);
   store.insertEntries(tx, signed);
   store.insertLines(tx, signed);
+  const { kept = [], used_up = [] } = Object.groupBy(applyEntries(balances, signed), (balance) =>
+    balance.balance === 0n && !isShared(balance.ledger_account) ? "used_up" : "kept",
+  );
   store.upsertBalances(
     tx,
-    applyEntries(balances, signed).map((balance) => signBalance(tx, balance)),
+    kept.map((balance) => signBalance(tx, balance)),
+  );
+  store.deleteBalances(
+    tx,
+    used_up.filter(({ is_stored }) => is_stored),
   );
   noteUnsealed(tx, LEDGER_LOG.log, signed, now);
 }
@@ -96,7 +103,8 @@ function balanceKeys(entries: readonly NewEntry[]): store.LedgerAccountKey[] {
 
 /**
  * Whether two postings may create the balance at the same time. A balance of one record is created
- * by whoever has locked the record, so it is inserted once, with what the entries leave in it.
+ * by whoever has locked the record, so it is inserted once, with what the entries leave in it, and
+ * deleted when it is zero: most records are done, and their balances would only take space.
  */
 function isShared(ledger_account: string): boolean {
   return ruleOf(ledger_account).per.includes("user");
@@ -123,8 +131,10 @@ function applyEntries(
  * Ids of entries ascend on every stored balance, also when another process's clock is ahead: the
  * newest entry tells which state of a balance is the last one.
  */
-function timeAfter(balances: readonly store.StoredBalance[], now: Date): Date {
-  const last_ids = balances.flatMap(({ last_entry_id }) => last_entry_id ?? []);
+function timeAfter(balances: readonly store.LockedBalance[], now: Date): Date {
+  const last_ids = balances.flatMap(
+    (balance) => balance.last_entry_id ?? balance.newest_line ?? [],
+  );
   const last_ms = Math.max(...last_ids.map((id) => timeOfId(id).getTime()));
   return last_ms < now.getTime() ? now : new Date(last_ms + 1);
 }
