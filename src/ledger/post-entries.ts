@@ -7,6 +7,7 @@ import {
   digestEntry,
   type Entry,
   findImbalance,
+  isShared,
   type NewEntry,
   naturalAmount,
   ruleOf,
@@ -30,7 +31,7 @@ export function postEntries(tx: Transaction, entries: readonly NewEntry[], now: 
   }
   store.insertBalances(
     tx,
-    keys.filter(({ ledger_account }) => isShared(ledger_account)),
+    keys.filter(({ ledger_account }) => isShared(ruleOf(ledger_account))),
   );
   store.lockBalances(tx, keys, (balances, writer) => {
     for (const balance of balances) assertAuthentic(writer, balance);
@@ -54,7 +55,7 @@ function insertPosted(
   store.insertEntries(tx, signed);
   store.insertLines(tx, signed);
   const { kept = [], used_up = [] } = Object.groupBy(applyEntries(balances, signed), (balance) =>
-    balance.balance === 0n && !isShared(balance.ledger_account) ? "used_up" : "kept",
+    balance.balance === 0n && !isShared(ruleOf(balance.ledger_account)) ? "used_up" : "kept",
   );
   store.upsertBalances(
     tx,
@@ -99,15 +100,6 @@ function balanceKeys(entries: readonly NewEntry[]): store.LedgerAccountKey[] {
     }
   }
   return [...keys].sort(([a], [b]) => compare(a, b)).map(([, key]) => key);
-}
-
-/**
- * Whether two postings may create the balance at the same time. A balance of one record is created
- * by whoever has locked the record, so it is inserted once, with what the entries leave in it, and
- * deleted when it is zero: most records are done, and their balances would only take space.
- */
-function isShared(ledger_account: string): boolean {
-  return ruleOf(ledger_account).per.includes("user");
 }
 
 /** The balances after the entries. */

@@ -65,6 +65,12 @@ describe("posting", () => {
     await fixture.post(refund(40n), deposit(40n));
     expect(await owed()).toBe(0n);
     expect(await verifyLedger(fixture.database, account_id)).toBeNull();
+    // What is owed to a user stays stored, also when it is zero.
+    const deleted = "delete from ledger_balances where ledger_account = $1";
+    const account = owedTo(user_id, "base");
+    expect(
+      await fixture.findFault(account_id, (tx) => tx.query(deleted, [account]), verifyLedger),
+    ).toMatch(/^the balance of owed:.* in usdc of account .* is missing$/);
   });
 
   test("posts thousands of entries at once", async () => {
