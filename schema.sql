@@ -140,7 +140,7 @@ create table archives (
   constraint archives_check CHECK (((previous IS NULL) = (number = 1))),
   constraint archives_number_check CHECK ((number > 0)),
   constraint archives_row_count_check CHECK ((row_count > 0)),
-  constraint archives_table_name_check CHECK ((table_name = ANY (ARRAY['events'::text, 'webhook_deliveries'::text]))),
+  constraint archives_table_name_check CHECK ((table_name = ANY (ARRAY['events'::text, 'webhook_deliveries'::text, 'event_rows'::text]))),
   constraint archives_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
 
