@@ -140,7 +140,7 @@ create table archives (
   constraint archives_check CHECK (((previous IS NULL) = (number = 1))),
   constraint archives_number_check CHECK ((number > 0)),
   constraint archives_row_count_check CHECK ((row_count > 0)),
-  constraint archives_table_name_check CHECK ((table_name = ANY (ARRAY['events'::text, 'webhook_deliveries'::text]))),
+  constraint archives_table_name_check CHECK ((table_name = ANY (ARRAY['events'::text, 'webhook_deliveries'::text, 'event_rows'::text]))),
   constraint archives_account_id_fkey FOREIGN KEY (account_id) REFERENCES accounts(id)
 );
 
@@ -1210,10 +1210,10 @@ create table ledger_lines (
   ledger_account text not null,
   currency text not null,
   amount bigint not null,
-  constraint ledger_lines_pkey PRIMARY KEY (account_id, entry_id, number),
+  constraint ledger_lines_pkey PRIMARY KEY (account_id, ledger_account, entry_id, number) INCLUDE (currency, amount),
   constraint ledger_lines_amount_check CHECK ((amount <> 0))
 );
-CREATE INDEX ledger_lines_by_account ON public.ledger_lines USING btree (account_id, ledger_account, entry_id) INCLUDE (currency, amount);
+CREATE INDEX ledger_lines_entry ON public.ledger_lines USING btree (account_id, entry_id);
 
 create table ledger_owed_sums (
   account_id uuid not null,

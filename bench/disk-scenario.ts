@@ -44,6 +44,8 @@ export async function disk(bench: Bench, say: (text: string) => void): Promise<J
   const later = new Date(clock.now().getTime() + 100 * DAY_MS);
   const archived = await archiveOld(bench, days, later, say);
   await trimEvents({ database, retention: "archive", ...days }, later);
+  // The next day's run: events whose places in the list were deleted meanwhile.
+  const rest = await archiveOld(bench, days, later, say);
   await database.query("delete from commands where idempotency_index is null");
   const kept = growth(empty, await sizesOf(bench, "vacuum full"), RUNS * KIND.payouts);
   show("after retention", kept, say);
@@ -51,7 +53,9 @@ export async function disk(bench: Bench, say: (text: string) => void): Promise<J
     judge("disk: bytes a payout, with space for reuse", [sumOf(grown)]),
     judge("disk: bytes a payout", [sumOf(paid)]),
     judge("disk: bytes a payout after retention", [sumOf(kept)], { at_most: BYTES_MAX }),
-    judge("disk: bytes a payout in archived files", [archived.bytes / (RUNS * KIND.payouts)]),
+    judge("disk: bytes a payout in archived files", [
+      (archived.bytes + rest.bytes) / (RUNS * KIND.payouts),
+    ]),
   ];
 }
 

@@ -20,7 +20,7 @@ type Options = JsonOption & { to?: string; show?: string };
 export function addArchiveCommand(program: Command): void {
   program
     .command("archive")
-    .description("move bodies of events and webhook deliveries past their retention into files")
+    .description("move webhook deliveries and events past their retention into files")
     .option("--to <directory>", "where to write the files; may be repeated, also after a crash")
     .option("--show <file>", "only print the rows of this file, decrypted where keys still exist")
     .action(async (options: Options) => {

@@ -125,8 +125,9 @@ export async function listEvents(
 }
 
 /**
- * The position of an event; undefined while it has none, or if it is another account's. One whose
- * position went with its body counts as before all that are listed.
+ * The position of an event; undefined while it has none, or if it is another account's. What is so
+ * old that its position went with its body, and perhaps the event itself into an archive, counts as
+ * before all that are listed.
  */
 export async function findEventPosition(
   session: Session,
@@ -134,9 +135,9 @@ export async function findEventPosition(
   event_id: string,
 ): Promise<bigint | undefined> {
   const [row] = await session.query<{ position: bigint }>(
-    `select coalesce(p.position, 0) as position from events e
-     left join event_positions p on p.account_id = $1 and p.event_id = e.id
-     where e.account_id = $1 and e.id = $2 and (p.position is not null or ${TRIMMED} >= e.id)`,
+    `select coalesce(p.position, 0) as position from (select $2::uuid as id) as wanted
+     left join event_positions p on p.account_id = $1 and p.event_id = wanted.id
+     where p.position is not null or ${TRIMMED} >= wanted.id`,
     [account_id, event_id],
   );
   return row?.position;

@@ -166,6 +166,15 @@ export function isOfRecord(ledger_account: string): boolean {
   return ruleOf(ledger_account).is_kept;
 }
 
+/**
+ * Whether two postings may create the balance at the same time. A balance of one record is created
+ * by whoever has locked the record, so it is inserted once, with what the entries leave in it, and
+ * deleted when it is zero: most records are done, and their balances would only take space.
+ */
+export function isShared({ per }: Pick<LedgerAccountRule, "per">): boolean {
+  return per.includes("user");
+}
+
 /** A sum of lines in the account's natural sign. */
 export function naturalAmount(ledger_account: string, amount: bigint): bigint {
   return ruleOf(ledger_account).side === "debit" ? amount : -amount;

@@ -7,6 +7,7 @@ import {
   digestEntry,
   type Entry,
   findImbalance,
+  isShared,
   type NewEntry,
   naturalAmount,
   ruleOf,
@@ -30,7 +31,7 @@ export function postEntries(tx: Transaction, entries: readonly NewEntry[], now: 
   }
   store.insertBalances(
     tx,
-    keys.filter(({ ledger_account }) => isShared(ledger_account)),
+    keys.filter(({ ledger_account }) => isShared(ruleOf(ledger_account))),
   );
   store.lockBalances(tx, keys, (balances, writer) => {
     for (const balance of balances) assertAuthentic(writer, balance);
@@ -53,9 +54,16 @@ function insertPosted(
   const signed = signEntries(tx, LEDGER_LOG.log, rows);
   store.insertEntries(tx, signed);
   store.insertLines(tx, signed);
+  const { kept = [], used_up = [] } = Object.groupBy(applyEntries(balances, signed), (balance) =>
+    balance.balance === 0n && !isShared(ruleOf(balance.ledger_account)) ? "used_up" : "kept",
+  );
   store.upsertBalances(
     tx,
-    applyEntries(balances, signed).map((balance) => signBalance(tx, balance)),
+    kept.map((balance) => signBalance(tx, balance)),
+  );
+  store.deleteBalances(
+    tx,
+    used_up.filter(({ is_stored }) => is_stored),
   );
   noteUnsealed(tx, LEDGER_LOG.log, signed, now);
 }
@@ -94,14 +102,6 @@ function balanceKeys(entries: readonly NewEntry[]): store.LedgerAccountKey[] {
   return [...keys].sort(([a], [b]) => compare(a, b)).map(([, key]) => key);
 }
 
-/**
- * Whether two postings may create the balance at the same time. A balance of one record is created
- * by whoever has locked the record, so it is inserted once, with what the entries leave in it.
- */
-function isShared(ledger_account: string): boolean {
-  return ruleOf(ledger_account).per.includes("user");
-}
-
 /** The balances after the entries. */
 function applyEntries(
   balances: readonly store.LockedBalance[],
@@ -123,8 +123,10 @@ function applyEntries(
  * Ids of entries ascend on every stored balance, also when another process's clock is ahead: the
  * newest entry tells which state of a balance is the last one.
  */
-function timeAfter(balances: readonly store.StoredBalance[], now: Date): Date {
-  const last_ids = balances.flatMap(({ last_entry_id }) => last_entry_id ?? []);
+function timeAfter(balances: readonly store.LockedBalance[], now: Date): Date {
+  const last_ids = balances.flatMap(
+    (balance) => balance.last_entry_id ?? balance.newest_line ?? [],
+  );
   const last_ms = Math.max(...last_ids.map((id) => timeOfId(id).getTime()));
   return last_ms < now.getTime() ? now : new Date(last_ms + 1);
 }

@@ -141,8 +141,13 @@ export type StoredBalance = LedgerAccountKey & {
   mac: Buffer | null;
 };
 
-/** `newest_line`: the newest entry on this account, whether or not it is in the balance. */
-export type LockedBalance = StoredBalance & { is_stored: boolean; newest_line: string | null };
+export type LockedBalance = StoredBalance & {
+  is_stored: boolean;
+  /** The newest entry on this account, whether or not it is in the balance. */
+  newest_line: string | null;
+  /** The sum of its lines, if it is not stored: of a balance that was used up, zero. */
+  unstored: bigint | null;
+};
 
 /**
  * Locks balances with the writes of the transaction, one after the other in the order of the keys:
@@ -160,7 +165,10 @@ export function lockBalances(
        b.last_entry_id, b.mac, b.balance is not null as is_stored,
        (select l.entry_id from ledger_lines l
         where l.account_id = t.account_id and l.ledger_account = t.ledger_account
-          and l.currency = t.currency order by l.entry_id desc limit 1) as newest_line
+          and l.currency = t.currency order by l.entry_id desc limit 1) as newest_line,
+       case when b.balance is null then coalesce((select sum(l.amount)::bigint from ledger_lines l
+        where l.account_id = t.account_id and l.ledger_account = t.ledger_account
+          and l.currency = t.currency), 0) end as unstored
      from ${set.from}
      left join lateral (
        select b.balance, b.last_entry_id, b.mac from ledger_balances b
@@ -185,6 +193,16 @@ export function upsertBalances(
   );
   insertRows(tx, "ledger_balances", `${BALANCE_KEY}, ${BALANCE_STATE}`, missing);
   updateRows(tx, "ledger_balances", BALANCE_KEY, BALANCE_STATE, stored);
+}
+
+export function deleteBalances(tx: Writer, keys: readonly LedgerAccountKey[]): void {
+  if (keys.length === 0) return;
+  const set = setOf(tx, "t", BALANCE_KEY, keys);
+  tx.write(
+    `delete from ledger_balances b using ${set.from} where b.account_id = t.account_id
+       and b.ledger_account = t.ledger_account and b.currency = t.currency`,
+    set.values,
+  );
 }
 
 function textOf(key: LedgerAccountKey): string {

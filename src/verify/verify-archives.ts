@@ -14,12 +14,14 @@ import {
   ARCHIVE_ACTION,
   type Archive,
   type ArchivedEvent,
+  type ArchivedEventRow,
   type ArchivedRow,
   type ArchiveHead,
   archiveDetail,
   auditRecordOf,
 } from "../retention/archives/model.ts";
 import { type Check, eachPageAbove } from "./checks.ts";
+import { findEventRowFault, findOpenSteps, type Steps } from "./verify-event-rows.ts";
 
 /*
  * Files of old rows. A MAC says who wrote a row of `archives`; that none is missing say their
@@ -120,36 +122,41 @@ type FileDeps = {
 };
 
 /** Every file of an account is there, as it was written, and agrees with the events. */
-export function verifyArchiveFiles(
+export async function verifyArchiveFiles(
   session: Session,
   deps: FileDeps,
   account_id: string,
 ): Promise<string | null> {
-  return eachArchive(session, account_id, async (archives) => {
+  const steps: Steps = new Map();
+  const fault = await eachArchive(session, account_id, async (archives) => {
     for (const archive of archives) {
-      const fault = await findFileFault(session, deps, archive);
+      const fault = await findFileFault(session, deps, archive, steps);
       if (fault) return `${nameOf(archive)} (${archive.name}): ${fault}`;
     }
     return null;
   });
+  return fault ?? findOpenSteps(account_id, steps);
 }
 
 async function findFileFault(
   session: Session,
   { directory, key, keyring }: FileDeps,
   archive: Archive,
+  steps: Steps,
 ): Promise<string | null> {
   try {
     const bytes = await readArchiveFile(join(directory, archive.name));
     if (bytes === null) return "its file is missing";
     if (!sha256Of(bytes).equals(archive.sha256)) return "its file was changed";
     const { head, rows } = await decodeArchive(bytes, key);
-    return (
-      findHeadFault(archive, head, rows) ??
-      (archive.table_name === "events"
-        ? await findEventFault(session, keyring, archive.account_id, rows as ArchivedEvent[])
-        : null)
-    );
+    const fault = findHeadFault(archive, head, rows);
+    if (fault) return fault;
+    const { account_id, table_name } = archive;
+    if (table_name === "events") {
+      return await findEventFault(session, keyring, account_id, rows as ArchivedEvent[]);
+    }
+    if (table_name !== "event_rows") return null;
+    return await findEventRowFault(session, account_id, rows as ArchivedEventRow[], steps);
   } catch (error) {
     if (error instanceof WrongArchiveError) return error.message;
     throw error;

@@ -1,5 +1,6 @@
 import type { Session } from "../platform/db/database.ts";
 import { type Check, eachPage } from "./checks.ts";
+import { existsArchivedEvent } from "./sealed-tables.ts";
 
 /** A table for which every change is an event. */
 export type EventedTable<Row> = {
@@ -13,6 +14,8 @@ export type EventedTable<Row> = {
    * The state of a record without events; null if its creation is an event, such as `initiated`.
    */
   before_events: string | null;
+  /** Whether old events may be in archived files only, from the first on. */
+  is_archived?: boolean;
   /** The digest that the last event recorded. */
   digest: (row: Row) => Buffer;
   /** Selects the records of all accounts. */
@@ -66,8 +69,10 @@ async function checkRows<Row extends EventedRow>(
   const ids = rows.map((row) => row.id);
   const events = await listVerifiedEvents(session, account_id, ids);
   const events_of = Map.groupBy(events, (event) => event.record_id);
+  const has_archived =
+    evented.is_archived === true && (await existsArchivedEvent(session, account_id));
   for (const row of rows) {
-    const fault = checkEvents(evented, row, events_of.get(row.id) ?? []);
+    const fault = checkEvents(evented, row, events_of.get(row.id) ?? [], has_archived);
     if (fault) return `${evented.name} ${row.id} of account ${account_id}: ${fault}`;
   }
   return checkMore(session, account_id, rows);
@@ -123,17 +128,21 @@ function listVerifiedEvents(
 
 /**
  * One event per change; each starts from the state in which the previous one ended, and the last
- * one matches the record.
+ * one matches the record. That archived ones are all before these is checked with their files.
  */
 function checkEvents<Row extends { status: string; sequence: number }>(
   { moves, before_events, digest }: EventedTable<Row>,
   record: Row,
   events: readonly EventRow[],
+  has_archived: boolean,
 ): string | null {
-  let status = before_events;
+  const first = events[0];
+  const archived = has_archived ? Math.max(0, (first?.sequence ?? 1) - 1) : 0;
+  let status = archived > 0 ? first!.from_status : before_events;
   for (const [index, event] of events.entries()) {
     const name = `its event ${event.sequence}`;
-    if (event.sequence !== index + 1) return `${name} is in the place of event ${index + 1}`;
+    const place = archived + index + 1;
+    if (event.sequence !== place) return `${name} is in the place of event ${place}`;
     if (event.from_status !== status) {
       return `${name} starts at ${event.from_status}, but the previous one ended at ${status}`;
     }
@@ -142,8 +151,9 @@ function checkEvents<Row extends { status: string; sequence: number }>(
     }
     status = event.to_status;
   }
-  if (events.length !== record.sequence) {
-    return `it counts ${record.sequence} changes, but has ${events.length} events`;
+  const count = archived + events.length;
+  if (count !== record.sequence) {
+    return `it counts ${record.sequence} changes, but has ${count} events`;
   }
   if (status !== record.status) return `it is ${record.status}, but its last event says ${status}`;
   if (before_events !== null && events.length === 0) return null;
@@ -154,9 +164,9 @@ function checkEvents<Row extends { status: string; sequence: number }>(
 }
 
 /** A change without a transition, such as a new document, keeps the state. */
-function isLegal(
+export function isLegal(
   moves: Readonly<Record<string, readonly string[]>>,
-  { from_status: from, to_status: to }: EventRow,
+  { from_status: from, to_status: to }: Pick<EventRow, "from_status" | "to_status">,
 ): boolean {
   if (from === null) return to === "initiated";
   if (from === to) return true;

@@ -1,5 +1,5 @@
 import { ALL_LINES, DAY_SUM_PARTS, OWED_PARTS } from "../ledger/day-sum-store.ts";
-import { LEDGER_ACCOUNTS } from "../ledger/model.ts";
+import { isShared, LEDGER_ACCOUNTS } from "../ledger/model.ts";
 import { POSTINGS } from "../ledger/posting-kinds.ts";
 import { EXPOSURE_PARTS_OF_ACCOUNT } from "../prices/exposure-store.ts";
 import { type Check, inOrder } from "./checks.ts";
@@ -34,10 +34,13 @@ const checkLines: Check = async (session, account_id) => {
     `select e.id from ledger_entries e
      left join ledger_lines l on l.account_id = e.account_id and l.entry_id = e.id
      where e.account_id = $1
-     group by e.id having count(l.number) = 0 or max(l.number) <> count(*) order by e.id limit 1`,
+     group by e.id having count(l.number) = 0 or min(l.number) <> 1
+       or max(l.number) <> count(*) or count(distinct l.number) <> count(*)
+     order by e.id limit 1`,
     [account_id],
   );
-  return incomplete ? `${entryName(incomplete.id, account_id)}: a line is missing` : null;
+  if (!incomplete) return null;
+  return `${entryName(incomplete.id, account_id)}: a line is missing, or has a wrong number`;
 };
 
 const checkBalances: Check = async (session, account_id) => {
@@ -46,18 +49,20 @@ const checkBalances: Check = async (session, account_id) => {
     `select ledger_account, currency, b.balance, coalesce(l.sum, 0)::text as sum
      from (select ledger_account, currency, balance from ledger_balances
        where account_id = $1) b
-     full join (select ledger_account, currency, sum(amount * sign.of) as sum from ledger_lines
-       join unnest($2::text[], $3::int[]) as sign (name, of)
+     full join (select ledger_account, currency, sum(amount * sign.of) as sum,
+         bool_or(sign.is_shared) as is_shared from ledger_lines
+       join unnest($2::text[], $3::int[], $4::boolean[]) as sign (name, of, is_shared)
          on split_part(ledger_account, ':', 1) = sign.name
        where account_id = $1 group by ledger_account, currency) l
        using (ledger_account, currency)
-     where coalesce(b.balance, 0) <> coalesce(l.sum, 0)
+     where coalesce(b.balance, 0) <> coalesce(l.sum, 0) or b.balance is null and l.is_shared
      order by ledger_account, currency limit 1`,
-    [account_id, kept.map(({ name }) => name), kept.map(signOf)],
+    [account_id, kept.map(({ name }) => name), kept.map(signOf), kept.map(isShared)],
   );
   if (!row) return null;
   const { ledger_account, currency, balance, sum } = row;
   const name = `the balance of ${ledger_account} in ${currency} of account ${account_id}`;
+  if (balance === null && sum === "0") return `${name} is missing`;
   return `${name} is stored as ${balance ?? 0n}, but its lines sum to ${sum}`;
 };
 

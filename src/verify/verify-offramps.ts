@@ -17,6 +17,7 @@ const OFFRAMPS: EventedTable<Offramp> = {
   event: "offramp_update",
   moves: OFFRAMP_MOVES,
   before_events: null,
+  is_archived: true,
   digest: digestFacts,
   select: `select o.account_id, o.id, o.user_id, o.quote_id, o.payment_detail_id, o.invoice_id,
         o.status, o.status_message, o.destination_amount, o.destination_currency, o.rails, o.rate,

@@ -12,6 +12,7 @@ import { verifyChain } from "../platform/sealing/verify-chain.ts";
 import { NOT_WRITTEN_HERE } from "../platform/sealing/vouched-rows.ts";
 import { SEALED_TABLES } from "./sealed-tables.ts";
 import { type AnchoredHeads, chainName } from "./verify-anchors.ts";
+import { verifyArchives } from "./verify-archives.ts";
 import { verifyOfframpsById } from "./verify-offramps.ts";
 
 /**
@@ -26,6 +27,8 @@ export async function verifySince(
   heads: AnchoredHeads,
   time: { now: Date; is_sealer_running: boolean },
 ): Promise<string | null> {
+  const archived = await verifyArchives(session, account_id);
+  if (archived) return archived;
   for (const sealed of SEALED_TABLES) {
     const after = heads.get(chainName(account_id, sealed.log)) ?? 0n;
     const fault = await verifyChain(session, key, sealed, account_id, { ...time, after });

@@ -43,7 +43,7 @@ const verifyRecords = inOrder(
   ...[verifyLedger, verifyOfframps, verifyExceptions, verifyOnramps, verifyQuotes],
   ...[verifyInvoices, verifyProposals, verifyUsers, verifyScreening, verifyKeys],
   ...[verifyDeliveries, verifyTreasury, verifyBankPayments, verifyLeaving, verifyAudited],
-  ...[verifyPaymentDetails, verifyParents, verifyArchives],
+  ...[verifyPaymentDetails, verifyParents],
 );
 
 /** Only with the keys of MACs. */
@@ -206,6 +206,9 @@ export async function findFault(
   now: Date,
   is_sealer_running = true,
 ): Promise<string | null> {
+  // First: the chain of events relies on what is archived.
+  const archived = await verifyArchives(session, account_id);
+  if (archived) return archived;
   for (const sealed of SEALED_TABLES) {
     const fault = await verifyChain(session, key, sealed, account_id, { now, is_sealer_running });
     if (fault) return fault;

@@ -2,13 +2,16 @@ import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { depositFinal, refundStarted } from "../../src/ledger/balance-postings.ts";
 import { type NewEntry, owedTo, payoutPending } from "../../src/ledger/model.ts";
+import { quoteFunded } from "../../src/ledger/offramp-postings.ts";
 import { isAlreadyPosted, isOverdrawn, postEntries } from "../../src/ledger/post-entries.ts";
 import { findBalances, findEntryCount, listBalances } from "../../src/ledger/store.ts";
 import { violatedKey } from "../../src/platform/db/outages.ts";
+import { HOUR_MS } from "../../src/platform/durations.ts";
 import { verifyLedger } from "../../src/verify/verify-ledger.ts";
 import {
   findLedgerAccountBalance,
   type LedgerFixture,
+  NOW,
   openLedgerFixture,
 } from "./ledger-fixture.ts";
 
@@ -62,6 +65,12 @@ describe("posting", () => {
     await fixture.post(refund(40n), deposit(40n));
     expect(await owed()).toBe(0n);
     expect(await verifyLedger(fixture.database, account_id)).toBeNull();
+    // What is owed to a user stays stored, also when it is zero.
+    const deleted = "delete from ledger_balances where ledger_account = $1";
+    const account = owedTo(user_id, "base");
+    expect(
+      await fixture.findFault(account_id, (tx) => tx.query(deleted, [account]), verifyLedger),
+    ).toMatch(/^the balance of owed:.* in usdc of account .* is missing$/);
   });
 
   test("posts thousands of entries at once", async () => {
@@ -185,7 +194,61 @@ describe("the balance of one record", () => {
     await fixture.database.query("delete from ledger_balances where ledger_account = $1", [
       payoutPending(id),
     ]);
-    await expect(fixture.post(pending(1n, id))).rejects.toThrow("does not contain the entry");
+    await expect(fixture.post(pending(1n, id))).rejects.toThrow(
+      "is missing, but its lines sum to -5;",
+    );
+  });
+
+  test("is not stored while it is zero", async () => {
+    const id = randomUUID();
+    const stored = () =>
+      fixture.database.query(
+        "select balance from ledger_balances where account_id = $1 and ledger_account = $2",
+        [account_id, payoutPending(id)],
+      );
+    const quote = { account_id, id: randomUUID(), user_id, deposit_token: "usdc" };
+    const reserved = { ...quote, deposit_token_chain: "base", token_amount: 9n };
+    await fixture.post(deposit(9n), quoteFunded(reserved, 9n), pending(5n, id));
+    expect(await stored()).toEqual([{ balance: 5n }]);
+    await fixture.post(pending(-5n, id));
+    expect(await stored()).toEqual([]);
+    await fixture.post(pending(3n, id), pending(-3n, id));
+    expect(await stored()).toEqual([]);
+    await expect(fixture.post(pending(-1n, id))).rejects.toSatisfy(isOverdrawn);
+    await fixture.post(pending(2n, id));
+    expect(await stored()).toEqual([{ balance: 2n }]);
+    expect(await verifyLedger(fixture.database, account_id)).toBeNull();
+  });
+
+  test("cannot be used again after it was used up", async () => {
+    const id = randomUUID();
+    await fixture.post(pending(5n, id));
+    const [row] = await fixture.database.query<Record<string, unknown>>(
+      "select * from ledger_balances where account_id = $1 and ledger_account = $2",
+      [account_id, payoutPending(id)],
+    );
+    await fixture.post(pending(-5n, id));
+    // Put back as it was, with its MAC.
+    await fixture.database.query(
+      `insert into ledger_balances (account_id, ledger_account, currency, balance, last_entry_id, mac)
+       values ($1, $2, $3, $4, $5, $6)`,
+      [account_id, row!.ledger_account, row!.currency, row!.balance, row!.last_entry_id, row!.mac],
+    );
+    await expect(fixture.post(pending(-5n, id))).rejects.toThrow("does not contain the entry");
+  });
+
+  test("ids of its entries ascend, also after it was used up and with a slower clock", async () => {
+    const id = randomUUID();
+    const later = new Date(NOW.getTime() + HOUR_MS);
+    await fixture.database.transaction(async (tx) => postEntries(tx, [pending(5n, id)], later));
+    await fixture.database.transaction(async (tx) => postEntries(tx, [pending(-5n, id)], later));
+    await fixture.post(pending(2n, id));
+    await fixture.post(pending(-1n, id));
+    const lines = await fixture.database.query<{ amount: bigint }>(
+      "select amount from ledger_lines where ledger_account = $1 order by entry_id",
+      [payoutPending(id)],
+    );
+    expect(lines.map(({ amount }) => amount)).toEqual([-5n, 5n, -2n, 1n]);
   });
 
   test("stays the sum of its lines if two postings create it without the record's lock", async () => {

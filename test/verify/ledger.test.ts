@@ -204,9 +204,20 @@ describe("the ledger's own rules", () => {
     );
   const suspense = (...lines: [string, bigint][]) =>
     insert("suspense_received", "suspense:1", lines);
+  const numbered = (number: string) => async (session: Session) => {
+    await suspense(["bank", 5n], ["suspense", -5n])(session);
+    return session.query(
+      `update ledger_lines set number = ${number} where entry_id =
+         (select id from ledger_entries where account_id = $1 and key = 'suspense:1')`,
+      [history.account_id],
+    );
+  };
   const wrong: [string, () => ReturnType<typeof insert>, RegExp][] = [
     ["a sum", () => suspense(["bank", 5n], ["suspense", -4n]), /its lines in eur sum to 1, not/],
-    ["no lines", () => suspense(), /^ledger entry .*: a line is missing$/],
+    ["no lines", () => suspense(), /^ledger entry .*: a line is missing, or has a wrong number$/],
+    ["a first line", () => numbered("number + 1"), /: a line is missing, or has a wrong number$/],
+    ["a line's number", () => numbered("1"), /: a line is missing, or has a wrong number$/],
+    ["the highest number", () => numbered("2"), /: a line is missing, or has a wrong number$/],
     ["a sign", () => suspense(["fees", 500n], ["bank", -500n]), /fees .* its balance is -\d+ eur/],
     ["an account", () => suspense(["cash", 5n], ["bank", -5n]), /cash .* does not contain it/],
     [

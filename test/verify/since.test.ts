@@ -113,16 +113,21 @@ describe("verify --since", () => {
     ],
     [
       "ledger_balances",
-      "update ledger_balances set balance = 1 where ledger_account = 'payout_pending:' || $1",
+      `insert into ledger_balances (account_id, ledger_account, currency, balance)
+        select account_id, 'payout_pending:' || $1, destination_currency, 1 from offramps
+        where id = $1::uuid`,
     ],
     [
       "ledger_lines",
       "update ledger_lines set amount = amount + 1 where ledger_account = 'payout_pending:' || $1",
     ],
     ["offramps", "delete from offramps where id = $1"],
-  ])("finds a changed row of %s that a later payout depends on", async (_table, text) => {
-    expect((await check(text, later.offramp_id)).fault).not.toBeNull();
-  });
+  ])(
+    "finds a changed or planted row of %s that a later payout depends on",
+    async (_table, text) => {
+      expect((await check(text, later.offramp_id)).fault).not.toBeNull();
+    },
+  );
 
   it("does not read again what was sealed before; the whole check does", async () => {
     const text = "update offramps set destination_amount = 7 where id = $1";

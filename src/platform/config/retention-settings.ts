@@ -7,7 +7,8 @@ export const RETENTION_SETTINGS = {
     ["delete", "archive"],
     "delete",
     "What happens to bodies of events and webhook deliveries after the days below: Sliproad " +
-      "deletes them, or `sliproad archive` moves them into files. The same for every process.",
+      "deletes them, or `sliproad archive` moves them into files, and all events of a payout but " +
+      "the last. The same for every process.",
   ),
   event_retention_days: integer(
     "SLIPROAD_EVENT_RETENTION_DAYS",

@@ -22,7 +22,15 @@ export type SealedLog = {
 };
 
 /** A log and the table that contains its entries, by `account_id` and `id`. */
-export type SealedTable = SealedLog & { table: string };
+export type SealedTable = SealedLog & {
+  table: string;
+  /** The entries that are in archived files instead; if left out, none are. */
+  find_archived?: (session: Session, account_id: string) => Promise<ArchivedEntries>;
+};
+
+type ArchivedEntries = { count: bigint; last_id: string | null };
+
+const NONE_ARCHIVED: ArchivedEntries = { count: 0n, last_id: null };
 
 type ChainTime = {
   now: Date;
@@ -52,6 +60,7 @@ export async function verifyChain(
 ): Promise<string | null> {
   const public_key = createPublicKey(key);
   const { after = 0n } = time;
+  const archived = (await sealed.find_archived?.(session, account_id)) ?? NONE_ARCHIVED;
   let previous = after > 0n ? await findBlock(session, sealed, account_id, after) : undefined;
   let entries = after > 0n ? await countListed(session, sealed, account_id, after) : 0n;
   for (;;) {
@@ -62,7 +71,8 @@ export async function verifyChain(
     );
     for (const block of blocks) {
       const fault =
-        checkBlock(block, previous, public_key) ?? (await checkEntries(session, sealed, block));
+        checkBlock(block, previous, public_key) ??
+        (await checkEntries(session, sealed, block, archived));
       if (fault) return fault;
       entries += BigInt(block.entry_ids.length);
       previous = block;
@@ -72,7 +82,7 @@ export async function verifyChain(
   return (
     (await checkRejected(session, sealed, account_id)) ??
     (await checkUnsealed(session, sealed, account_id, time)) ??
-    (await checkListed(session, sealed, account_id, entries, after > 0n))
+    (await checkListed(session, sealed, account_id, entries, { archived, is_end: after > 0n }))
   );
 }
 
@@ -126,10 +136,12 @@ function isWhole({ entry_ids, digests }: Block): boolean {
   );
 }
 
+/** One that may be archived is only counted (`checkListed`): the files say which are. */
 async function checkEntries(
   session: Session,
   sealed: SealedLog,
   block: Block,
+  { last_id }: ArchivedEntries,
 ): Promise<string | null> {
   const { account_id } = block;
   const entries = await readById(session, sealed, account_id, block.entry_ids);
@@ -137,6 +149,7 @@ async function checkEntries(
   for (const [at, id] of block.entry_ids.entries()) {
     const name = `${sealed.log} entry ${id} of account ${account_id}`;
     const entry = entries.get(id);
+    if (!entry && last_id !== null && id <= last_id) continue;
     if (!entry) return `${name}: it is missing`;
     if (!entry.digest.equals(block.digests[at]!)) {
       return `${name}: it was changed after it was sealed`;
@@ -232,13 +245,15 @@ async function checkListed(
   { log, table, count_entries }: SealedTable,
   account_id: string,
   sealed_count: bigint,
-  is_end: boolean,
+  { archived, is_end }: { archived: ArchivedEntries; is_end: boolean },
 ): Promise<string | null> {
   const [waiting] = await session.query<{ count: bigint }>(
     "select count(*) from seal_pending where account_id = $1 and log = $2",
     [account_id, log],
   );
-  const is_complete = sealed_count + waiting!.count === (await count_entries(session, account_id));
+  const listed_count = sealed_count + waiting!.count;
+  const existing_count = (await count_entries(session, account_id)) + archived.count;
+  const is_complete = listed_count === existing_count;
   if (is_end && is_complete) return null;
   const listed = `
     select unnest(entry_ids) as id from seal_blocks where account_id = $1 and log = $2
@@ -251,12 +266,26 @@ async function checkListed(
      where entry.account_id = $1 and listed.id is null order by entry.id limit 1`,
     [account_id, log],
   );
+  const [missing] = is_complete
+    ? []
+    : await session.query<{ id: string }>(
+        `select listed.id from (${listed}) as listed
+         left join ${table} as entry on entry.account_id = $1 and entry.id = listed.id
+         where entry.id is null and ($3::uuid is null or listed.id > $3)
+         order by listed.id limit 1`,
+        [account_id, log, archived.last_id],
+      );
   await setLocal(session, { enable_nestloop: "on" });
   if (unlisted) return `${log} entry ${unlisted.id} of account ${account_id}: no block lists it`;
   if (is_complete) return null;
+  if (missing) return `${log} entry ${missing.id} of account ${account_id}: it is missing`;
   const [twice] = await session.query<{ id: string }>(
     `select id from (${listed}) as listed group by id having count(*) > 1 order by id limit 1`,
     [account_id, log],
   );
-  return `${log} entry ${twice?.id} of account ${account_id}: it is listed twice`;
+  if (twice) return `${log} entry ${twice.id} of account ${account_id}: it is listed twice`;
+  return (
+    `the ${log} log of account ${account_id}: ${listed_count} entries are listed, but there are ` +
+    `${existing_count}, ${archived.count} of them archived`
+  );
 }

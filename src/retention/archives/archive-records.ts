@@ -12,10 +12,12 @@ import {
   listOldDeliveries,
   lockOldDeliveries,
 } from "./delivery-store.ts";
+import { deleteArchivedEventRows, listOldEventRows } from "./event-row-store.ts";
 import { listOldEvents, updateBodiesArchived } from "./event-store.ts";
 import {
   type Archive,
   type ArchivedEvent,
+  type ArchivedEventRow,
   type ArchivedRow,
   type ArchivedTable,
   type ArchiveHead,
@@ -65,6 +67,8 @@ type Source = {
     account_id: string,
     page: PageLimits & { after_id: string; below_id: string },
   ): Promise<ArchivedRow[]>;
+  /** After the last file: what is older and still there stays, and is not looked at again. */
+  goes_on?: boolean;
   /** False, and nothing is deleted, if these are not the rows any more. */
   remove(tx: Transaction, account_id: string, rows: readonly ArchivedRow[]): Promise<boolean>;
 };
@@ -88,6 +92,18 @@ const SOURCES: readonly Source[] = [
     list: listOldEvents,
     remove: (tx, account_id, rows) =>
       updateBodiesArchived(tx, account_id, rows as readonly ArchivedEvent[]),
+  },
+  {
+    table_name: "event_rows",
+    // Only what has no body and no deliveries any more.
+    days: ({ event_retention_days, delivery_retention_days }) =>
+      delivery_retention_days === 0 || event_retention_days === 0
+        ? 0
+        : Math.max(event_retention_days, delivery_retention_days),
+    list: listOldEventRows,
+    goes_on: true,
+    remove: (tx, account_id, rows) =>
+      deleteArchivedEventRows(tx, account_id, rows as readonly ArchivedEventRow[]),
   },
 ];
 
@@ -122,7 +138,10 @@ async function archiveTable(
   const days = source.days(deps.config);
   if (days === 0) return;
   const below_id = oldestKeptId(days, now);
-  let after_id = FIRST_ID;
+  const last = source.goes_on
+    ? await findLastArchive(deps.database, account_id, source.table_name)
+    : undefined;
+  let after_id = last?.last_id ?? FIRST_ID;
   for (let tries = 1; ; ) {
     const rows = await source.list(deps.database, account_id, { ...limits, after_id, below_id });
     if (rows.length === 0) return;

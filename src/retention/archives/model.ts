@@ -1,5 +1,5 @@
-/** The tables whose old rows are archived. */
-export type ArchivedTable = "events" | "webhook_deliveries";
+/** What is archived: bodies of events, whole rows of events, deliveries with their attempts. */
+export type ArchivedTable = "events" | "event_rows" | "webhook_deliveries";
 
 /** A file of old rows, as the table of archives has it. */
 export type Archive = {
@@ -42,6 +42,21 @@ export type ArchivedEvent = {
   subject_id: string | null;
   created_at: string;
   body: string | null;
+};
+
+/** A whole event without its body: all that its digest covers, and its MAC. */
+export type ArchivedEventRow = {
+  id: string;
+  name: string;
+  record_id: string;
+  sequence: number;
+  from_status: string | null;
+  to_status: string;
+  facts: string;
+  subject_id: string | null;
+  actor: string | null;
+  created_at: string;
+  mac: string;
 };
 
 /** What the sealed audit log says about a file: a row that is deleted is noticed by it. */

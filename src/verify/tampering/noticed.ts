@@ -31,6 +31,7 @@ export const NOTICED: Readonly<Record<string, readonly string[]>> = {
     "balance",
     "last_entry_id",
     "mac",
+    DELETED,
     PLANTED,
   ],
   ledger_entries: [
@@ -40,6 +41,7 @@ export const NOTICED: Readonly<Record<string, readonly string[]>> = {
   ledger_lines: [
     "account_id",
     "entry_id",
+    "number",
     "ledger_account",
     "currency",
     "amount",

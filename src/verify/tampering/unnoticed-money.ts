@@ -93,20 +93,6 @@ export const UNNOTICED_MONEY: Coverage = {
         "`sliproad reconcile` finds the line of the bank, and what a chain has beyond the ledger.",
     },
   ],
-  ledger_balances: [
-    {
-      changes: [DELETED],
-      reason:
-        "Of a balance of zero; any other differs from the sum of its lines. Nothing can be " +
-        "posted to it then: its lines are newer than a new balance.",
-    },
-  ],
-  ledger_lines: [
-    {
-      changes: ["number"],
-      reason: "The order of lines of one entry, which sum to zero.",
-    },
-  ],
   offramps: [
     {
       changes: ["document_fetch_failures", "reference_index"],

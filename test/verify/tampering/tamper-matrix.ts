@@ -58,7 +58,8 @@ export async function listTables(session: Session): Promise<Table[]> {
   );
   const uniques = await session.query<{ table_name: string; columns: string[] }>(
     `select c.relname as table_name, array(select a.attname::text from pg_attribute a
-       where a.attrelid = c.oid and a.attnum = any(i.indkey) order by a.attnum) as columns
+       where a.attrelid = c.oid and a.attnum = any(i.indkey[0:i.indnkeyatts - 1])
+       order by a.attnum) as columns
      from pg_index i join pg_class c on c.oid = i.indrelid
      where c.relnamespace = 'public'::regnamespace and i.indisunique`,
   );
