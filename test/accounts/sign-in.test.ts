@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { hashEmail } from "../../src/accounts/person-email.ts";
 import { createSignInLimits } from "../../src/accounts/sign-in/attempt-limits.ts";
 import { readDevice } from "../../src/accounts/sign-in/known-device.ts";
-import { signIn } from "../../src/accounts/sign-in/sign-in.ts";
+import { findPasswordTurn, signIn } from "../../src/accounts/sign-in/sign-in.ts";
 import { HttpVisitor } from "../harness/http-visitor.ts";
 import { PASSWORD } from "../harness/password.ts";
 import { type AccessServer, startAccessServer } from "./access-server.ts";
@@ -319,6 +319,12 @@ describe("a sign-in is refused", () => {
     expect((await left.get("/dashboard")).statusCode).toBe(303);
     expect((await left.signIn(email)).statusCode).toBe(401);
   });
+});
+
+test("members' passwords wait for the turn of the account that they joined first", async () => {
+  expect(await findPasswordTurn(server.deps.database, person_id)).toBe(operator_id);
+  const nobody = crypto.randomUUID();
+  expect(await findPasswordTurn(server.deps.database, nobody)).toBe(nobody);
 });
 
 test("a reset link is asked for with the same statements for a known and an unknown e-mail", async () => {

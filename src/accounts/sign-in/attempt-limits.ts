@@ -6,10 +6,8 @@ import {
 import { DAY_MS, HOUR_MS, MINUTE_MS } from "../../platform/durations.ts";
 import { Refusal } from "../../platform/errors.ts";
 import type { RateLimit } from "../../platform/http/rate-limit.ts";
-import { readDeviceAccount } from "../../platform/named-credentials.ts";
 import { hashEmail } from "../person-email.ts";
 import { readDevice } from "./known-device.ts";
-import type { PasswordTurn } from "./passwords.ts";
 
 /**
  * How many wrong passwords and codes may be tried. A device that the person has used before
@@ -68,15 +66,12 @@ export function createSignInLimits(deps: AttemptDeps): SignInLimits {
   };
 }
 
-/**
- * Runs one attempt within the limits; a refusal counts as a failure. `work` is told whose turn its
- * password waits for.
- */
+/** Runs one attempt within the limits; a refusal counts as a failure. */
 export async function withinLimits<Outcome>(
   limits: SignInLimits,
   index_key: Buffer,
   attempt: Attempt,
-  work: (turn: PasswordTurn) => Promise<Outcome | Refusal>,
+  work: (is_known: boolean) => Promise<Outcome | Refusal>,
 ): Promise<Outcome | Refusal> {
   const { address, device_token, now } = attempt;
   const email = hashEmail(index_key, attempt.email).toString("base64");
@@ -88,8 +83,7 @@ export async function withinLimits<Outcome>(
     const taken = await limits.by_email_and_address.take(`${email} ${address}`);
     if (!taken.allowed) return tooManyAttempts(taken);
   }
-  const turn = device === null ? null : (readDeviceAccount(index_key, device) ?? email);
-  const begin = () => work(turn);
+  const begin = () => work(device !== null);
   const counted = attempt.has_short_code
     ? () => countFailure(limits.codes_by_email, email, begin)
     : begin;

@@ -32,8 +32,8 @@ const inTurn = createFairTurns(AT_ONCE_MAX);
 const STRANGERS = "strangers";
 const waiting = new Shares(STRANGERS_MAX);
 
-/** The account of a known device or of a signed-in member, or a person; null for a stranger. */
-export type PasswordTurn = string | null;
+/** The account of whoever is signed in or known (`sign-in.ts`); null for a stranger. */
+type PasswordTurn = string | null;
 
 /** The hash in PHC string format, which includes parameters and salt. */
 export async function hashPassword(password: string, turn: PasswordTurn = null): Promise<string> {

@@ -19,6 +19,7 @@ import {
 import { hashPassword } from "./passwords.ts";
 import { deleteOtherSessions } from "./session-store.ts";
 import { isToken, recordSignInChange } from "./sessions.ts";
+import { findPasswordTurn } from "./sign-in.ts";
 
 type PasswordDeps = Pick<ModuleCore, "database" | "index_key" | "clock">;
 
@@ -49,7 +50,8 @@ export async function setPassword(
   const { token, link, password } = input;
   const problems = await checkPassword(password, link.email);
   if (problems.length > 0) throw Refusal.of(problems);
-  const password_hash = await hashPassword(password, link.person_id);
+  const turn = await findPasswordTurn(database, link.person_id);
+  const password_hash = await hashPassword(password, turn);
   await database.transaction(async (tx) => {
     // A sign-in with the old password either finds the new one, or its session is ended here.
     await lockPersonById(tx, link.person_id);

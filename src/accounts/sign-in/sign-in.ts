@@ -1,5 +1,5 @@
 import type { AttemptDeps } from "../../platform/attempts/attempts.ts";
-import type { Transaction } from "../../platform/db/database.ts";
+import type { Session, Transaction } from "../../platform/db/database.ts";
 import { Refusal } from "../../platform/errors.ts";
 import { FIRST_ID } from "../../platform/ids.ts";
 import { hashEmail } from "../person-email.ts";
@@ -12,7 +12,7 @@ import {
   type Membership,
 } from "../store.ts";
 import { type Attempt, type SignInLimits, withinLimits } from "./attempt-limits.ts";
-import { type PasswordTurn, verifyPassword } from "./passwords.ts";
+import { verifyPassword } from "./passwords.ts";
 import type { SessionOrigin } from "./session-origin.ts";
 import { deleteExpiredSessions, deleteSession } from "./session-store.ts";
 import {
@@ -53,15 +53,18 @@ const EXPIRED_PER_SIGN_IN_MAX = 1_000;
  * audit entry.
  */
 export function signIn(deps: SignInDeps, input: SignInInput): Promise<SignedIn | Refusal> {
-  return withinLimits(deps.limits, deps.index_key, input, (turn) => verify(deps, input, turn));
+  return withinLimits(deps.limits, deps.index_key, input, (is_known) =>
+    verify(deps, input, is_known),
+  );
 }
 
 async function verify(
   { config, database, index_key, clock }: SignInDeps,
   input: SignInInput,
-  turn: PasswordTurn,
+  is_known: boolean,
 ): Promise<SignedIn | Refusal> {
   const person = await findPerson(database, hashEmail(index_key, input.email));
+  const turn = is_known && person ? await findPasswordTurn(database, person.id) : null;
   const is_verified = await verifyPassword(person?.password_hash ?? null, input.password, turn);
   return database.transaction(async (tx) => {
     // No person has FIRST_ID: an unknown e-mail causes the same queries.
@@ -85,6 +88,15 @@ async function verify(
     recordSignInChange(tx, action, { account_id, person_id }, clock.now());
     return { token, lifetime_ms, awaits_factor };
   });
+}
+
+/**
+ * Whose turn the password of a known person waits for: that of the account that they joined first,
+ * which all of its members share, however many it invites.
+ */
+export async function findPasswordTurn(session: Session, person_id: string): Promise<string> {
+  const [first] = await listMemberships(session, person_id, 1);
+  return first?.account_id ?? person_id;
 }
 
 /** Starts a session instead of the one that the browser had, and deletes expired ones. */
